@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
+#include <iterator>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -152,7 +153,12 @@ absl::Status NoDescription(const std::string& file, const proto::DataSource& tra
 }  // namespace
 
 bool ResumesFromFile(const proto::Job& job) {
-  return job.resume_from().name().find('/') != std::string::npos;
+  const std::string& name = job.resume_from().name();
+  static constexpr const char* kExtensions[] = {".keras", ".h5", ".hdf5", ".onnx", ".json"};
+  return absl::StrContains(name, '/') ||
+         std::any_of(std::begin(kExtensions), std::end(kExtensions), [&](const char* extension) {
+           return absl::EndsWithIgnoreCase(name, extension);
+         });
 }
 
 absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string& folder) {

@@ -18,7 +18,8 @@ absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string
 // The same for a file. Errors start with its name. NotFound or PermissionDenied: cannot be read.
 absl::StatusOr<proto::Job> ReadJobFile(const std::string& file);
 
-// True if resume_from is a model file (a path with a slash, "./model.json"), not a job.
+// True if resume_from is a model file, not a job: a path with a slash ("./variables.index"), or a
+// name with the extension of a model file ("model.onnx").
 bool ResumesFromFile(const proto::Job& job);
 
 // Reads a data source as "validation" of a job with this "train" (whose settings it inherits). The

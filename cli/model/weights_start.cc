@@ -171,10 +171,10 @@ absl::StatusOr<WarmStart> Start(const std::string& file, const nn::Model& model,
                                 const SubmittedModel& submitted, uint64_t seed) {
   CAIRN_ASSIGN_OR_RETURN(nn::ImportedModel imported, ReadImportedModel(file));
   if (imported.weights.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file,
-                     " has an architecture without weights; .keras and .h5 files and TF.js layers "
-                     "models have weights"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        file,
+        " has an architecture without weights; .keras, .h5 and .onnx files, TF.js layers "
+        "models and TensorFlow checkpoints have weights"));
   }
   Matching matching(model, imported.weights, !submitted.weights.empty());
   if (absl::Status fits = matching.Run(); !fits.ok()) return AtModelFile(file, fits);

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
@@ -24,6 +25,9 @@ using nlohmann::json;
 // A format in which a model can be read.
 struct ImportFormat {
   const char* description;  // For messages.
+  // Of names of such files, and how they begin. Null: the format is text.
+  const char* extension;
+  const char* beginning;
   // `document` is null if the file is not JSON.
   bool (*recognizes)(std::string_view file, const json* document);
   // Null: the file has all of the model.
@@ -48,36 +52,52 @@ absl::StatusOr<ImportedModel> ReadKerasArchitecture(std::string_view file,
 
 // The first one that recognizes a file reads it.
 constexpr ImportFormat kFormats[] = {
-    {"a .keras file", [](std::string_view file, const json*) { return IsKerasFile(file); }, nullptr,
-     ReadKerasFile},
-    {"a Keras .h5 file", [](std::string_view file, const json*) { return IsKerasH5(file); },
-     nullptr, ReadKerasH5},
-    {"an ONNX file", [](std::string_view file, const json*) { return IsOnnxFile(file); }, nullptr,
-     ReadOnnxFile},
-    {"the index of a TensorFlow checkpoint",
+    {"a .keras file", ".keras", "a zip file does",
+     [](std::string_view file, const json*) { return IsKerasFile(file); }, nullptr, ReadKerasFile},
+    {"a Keras .h5 file", ".h5", "an HDF5 file does",
+     [](std::string_view file, const json*) { return IsKerasH5(file); }, nullptr, ReadKerasH5},
+    {"an ONNX file", ".onnx", "one does, with the version of its format",
+     [](std::string_view file, const json*) { return IsOnnxFile(file); }, nullptr, ReadOnnxFile},
+    {"the index of a TensorFlow checkpoint", nullptr, nullptr,
      [](std::string_view file, const json*) { return IsTensorBundle(file); }, TensorBundleFiles,
      ReadTensorBundle},
-    {"a mapping of a TensorFlow checkpoint (an object with 'checkpoint')",
+    {"a mapping of a TensorFlow checkpoint (an object with 'checkpoint')", nullptr, nullptr,
      [](std::string_view, const json* document) { return HasMember(document, {"checkpoint"}); },
      MappedBundleFiles, ReadMappedBundle},
-    {"a TF.js layers model (an object with 'modelTopology')",
+    {"a TF.js layers model (an object with 'modelTopology')", nullptr, nullptr,
      [](std::string_view, const json* document) {
        return HasMember(document, {"modelTopology", "weightsManifest", "format"});
      },
      [](std::string_view file, std::string_view) { return TfjsWeightFiles(file); },
      ReadTfjsLayersModel},
-    {"a Keras architecture (an object with 'class_name', as model.to_json() writes)",
+    {"a Keras architecture (an object with 'class_name', as model.to_json() writes)", nullptr,
+     nullptr,
      [](std::string_view, const json* document) {
        return HasMember(document, {"class_name", "model_config"});
      },
      nullptr, ReadKerasArchitecture},
 };
 
-absl::StatusOr<const ImportFormat*> DetectFormat(std::string_view file) {
+// The error of a file of another content than its name says. OK: its name says nothing.
+absl::Status CheckBeginning(std::string_view file, std::string_view file_name) {
+  const absl::string_view name(file_name.data(), file_name.size());
+  for (const ImportFormat& format : kFormats) {
+    if (format.extension == nullptr || !absl::EndsWithIgnoreCase(name, format.extension)) continue;
+    return absl::InvalidArgumentError(
+        file.empty() ? absl::StrCat("not ", format.description, ": it is empty")
+                     : absl::StrCat("not ", format.description, ": it does not begin as ",
+                                    format.beginning, "; it is damaged or of another format"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const ImportFormat*> DetectFormat(std::string_view file,
+                                                 std::string_view file_name) {
   const absl::StatusOr<json> document = ParseJson(file);
   for (const ImportFormat& format : kFormats) {
     if (format.recognizes(file, document.ok() ? &*document : nullptr)) return &format;
   }
+  if (!document.ok()) CAIRN_RETURN_IF_ERROR(CheckBeginning(file, file_name));
   CAIRN_RETURN_IF_ERROR(document.status());
   const std::string formats =
       absl::StrJoin(kFormats, " nor ", [](std::string* text, const ImportFormat& format) {
@@ -90,14 +110,14 @@ absl::StatusOr<const ImportFormat*> DetectFormat(std::string_view file) {
 
 absl::StatusOr<std::vector<std::string>> ModelWeightFiles(std::string_view file,
                                                           std::string_view file_name) {
-  CAIRN_ASSIGN_OR_RETURN(const ImportFormat* const format, DetectFormat(file));
+  CAIRN_ASSIGN_OR_RETURN(const ImportFormat* const format, DetectFormat(file, file_name));
   if (format->weight_files == nullptr) return std::vector<std::string>();
   return format->weight_files(file, file_name);
 }
 
 absl::StatusOr<ImportedModel> ReadModel(std::string_view file,
                                         absl::Span<const std::string> file_contents) {
-  CAIRN_ASSIGN_OR_RETURN(const ImportFormat* const format, DetectFormat(file));
+  CAIRN_ASSIGN_OR_RETURN(const ImportFormat* const format, DetectFormat(file, ""));
   return format->read(file, file_contents);
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -10,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "nn/formats/layer_writers.h"
 #include "nn/formats/onnx_graph.h"
 #include "nn/layers/activation_layer.h"
 #include "nn/layers/affine.h"
@@ -59,16 +59,6 @@ std::vector<float> Transposed(const std::vector<float>& values, const Shape& sha
   return result;
 }
 
-// Columns [begin, end) of rows of `width`.
-std::vector<float> Columns(const std::vector<float>& values, int64_t width, int64_t begin,
-                           int64_t end) {
-  std::vector<float> result;
-  for (size_t row = 0; row + width <= values.size(); row += width) {
-    result.insert(result.end(), values.begin() + row + begin, values.begin() + row + end);
-  }
-  return result;
-}
-
 class Writer {
  public:
   Writer(const proto::ModelSpec& spec, const Model& model, absl::Span<const NamedTensor> weights)
@@ -92,18 +82,16 @@ class Writer {
   }
 
  private:
-  using Maker = absl::StatusOr<std::string> (Writer::*)();
+  friend class LayerWriters<Writer>;
+  using Maker = LayerWriters<Writer>::Write;
 
-  // Writes a layer of one of kKnownLayers.
   absl::StatusOr<std::string> WriteLayer() {
-    const auto* const known = std::find_if(
-        std::begin(kKnownLayers), std::end(kKnownLayers),
-        [this](const KnownLayer& each) { return layer().class_name() == each.class_name; });
-    if (known == std::end(kKnownLayers)) return Refuse("an ONNX export does not have this layer");
+    const Maker write = LayerWriters<Writer>::Find(layer().class_name());
+    if (write == nullptr) return Refuse("an ONNX export does not have this layer");
     for (const int mask : model_.nodes()[node_].masks) {
       if (mask >= 0) return Refuse("an ONNX export has no masks (mask_zero)");
     }
-    return (this->*known->write)();
+    return (this->*write)();
   }
 
   const Layer& layer() const { return *model_.nodes()[node_].layer; }
@@ -226,6 +214,7 @@ class Writer {
   }
 
   absl::StatusOr<std::string> Input() { return layer().name(); }
+  absl::StatusOr<std::string> Identity() { return graph_.Reshape(In(), layer().output().shape); }
   absl::StatusOr<std::string> Same() { return In(); }
   absl::StatusOr<std::string> Reshape() { return graph_.Reshape(In(), layer().output().shape); }
   absl::StatusOr<std::string> OnlyActivation() { return Activate(layer().activation(), In()); }
@@ -632,86 +621,6 @@ class Writer {
     }
     return y;
   }
-
-  // The classes of layers that an export has.
-  struct KnownLayer {
-    const char* class_name;
-    Maker write;
-  };
-  static constexpr KnownLayer kKnownLayers[] = {
-      {"Activation", &Writer::OnlyActivation},
-      {"ActivityRegularization", &Writer::Same},
-      {"Add", &Writer::Merge},
-      {"Average", &Writer::Merge},
-      {"AveragePooling1D", &Writer::Pooling},
-      {"AveragePooling2D", &Writer::Pooling},
-      {"BatchNormalization", &Writer::BatchNormalization},
-      {"Bidirectional", &Writer::Recurrent},
-      {"Concatenate", &Writer::Concatenate},
-      {"Conv1D", &Writer::Convolution},
-      {"Conv1DTranspose", &Writer::TransposedConvolution},
-      {"Conv2D", &Writer::Convolution},
-      {"Conv2DTranspose", &Writer::TransposedConvolution},
-      {"Cropping1D", &Writer::Pad},
-      {"Cropping2D", &Writer::Pad},
-      {"Dense", &Writer::Dense},
-      {"DepthwiseConv1D", &Writer::Convolution},
-      {"DepthwiseConv2D", &Writer::Convolution},
-      {"Dot", &Writer::Dot},
-      {"Dropout", &Writer::Same},
-      {"ELU", &Writer::OnlyActivation},
-      {"Embedding", &Writer::Embedding},
-      {"Flatten", &Writer::Reshape},
-      {"GRU", &Writer::Recurrent},
-      {"GaussianDropout", &Writer::Same},
-      {"GaussianNoise", &Writer::Same},
-      {"GlobalAveragePooling1D", &Writer::GlobalPooling},
-      {"GlobalAveragePooling2D", &Writer::GlobalPooling},
-      {"GlobalMaxPooling1D", &Writer::GlobalPooling},
-      {"GlobalMaxPooling2D", &Writer::GlobalPooling},
-      {"Identity", &Writer::Reshape},
-      {"InputLayer", &Writer::Input},
-      {"LSTM", &Writer::Recurrent},
-      {"LayerNormalization", &Writer::LayerNormalization},
-      {"LeakyReLU", &Writer::OnlyActivation},
-      {"MaxPooling1D", &Writer::Pooling},
-      {"MaxPooling2D", &Writer::Pooling},
-      {"Maximum", &Writer::Merge},
-      {"Minimum", &Writer::Merge},
-      {"MultiHeadAttention", &Writer::Attention},
-      {"Multiply", &Writer::Merge},
-      {"Normalization", &Writer::Affine},
-      {"PReLU", &Writer::PRelu},
-      {"Permute", &Writer::Permute},
-      {"RNN", &Writer::Recurrent},
-      {"RandomBrightness", &Writer::Same},
-      {"RandomContrast", &Writer::Same},
-      {"RandomErasing", &Writer::Same},
-      {"RandomFlip", &Writer::Same},
-      {"RandomGrayscale", &Writer::Same},
-      {"RandomInvert", &Writer::Same},
-      {"RandomRotation", &Writer::Same},
-      {"RandomShear", &Writer::Same},
-      {"RandomTranslation", &Writer::Same},
-      {"RandomZoom", &Writer::Same},
-      {"ReLU", &Writer::OnlyActivation},
-      {"RepeatVector", &Writer::Repeat},
-      {"Rescaling", &Writer::Affine},
-      {"Reshape", &Writer::Reshape},
-      {"Resizing", &Writer::Resizing},
-      {"SeparableConv1D", &Writer::SeparableConvolution},
-      {"SeparableConv2D", &Writer::SeparableConvolution},
-      {"SimpleRNN", &Writer::Recurrent},
-      {"Softmax", &Writer::OnlyActivation},
-      {"Solarization", &Writer::Same},
-      {"SpatialDropout1D", &Writer::Same},
-      {"SpatialDropout2D", &Writer::Same},
-      {"Subtract", &Writer::Merge},
-      {"UpSampling1D", &Writer::Resizing},
-      {"UpSampling2D", &Writer::Resizing},
-      {"ZeroPadding1D", &Writer::Pad},
-      {"ZeroPadding2D", &Writer::Pad},
-  };
 
   const proto::ModelSpec& spec_;
   const Model& model_;

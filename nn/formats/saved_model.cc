@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -11,6 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "nn/formats/layer_writers.h"
+#include "nn/formats/tensorflow_graph.h"
 #include "nn/layers/activation_layer.h"
 #include "nn/layers/affine.h"
 #include "nn/layers/attention.h"
@@ -38,150 +39,9 @@ namespace tf = ::cairn::tensorflow;
 
 // The largest message that protobuf reads, less a reserve for everything but the weights.
 constexpr int64_t kWeightBytesMax = (int64_t{1} << 31) - (int64_t{1} << 24);
-// Graphs of the TensorFlow of 2022, which has all operators below.
-constexpr int kGraphVersion = 1087;
 constexpr int64_t kStepsMax = 1000;
 
-using Ints = std::vector<int32_t>;
-
-struct Attribute {
-  Attribute(const char* name, tf::DataType type) : name(name) { value.set_type(type); }
-  Attribute(const char* name, int64_t number) : name(name) { value.set_i(number); }
-  Attribute(const char* name, float number) : name(name) { value.set_f(number); }
-  Attribute(const char* name, bool flag) : name(name) { value.set_b(flag); }
-  Attribute(const char* name, const char* text) : name(name) { value.set_s(text); }
-  Attribute(const char* name, const Ints& numbers) : name(name) {
-    for (const int32_t number : numbers) value.mutable_list()->add_i(number);
-  }
-  const char* name;
-  tf::AttrValue value;
-};
-
-void SetShape(const Shape& shape, tf::TensorShapeProto* proto) {
-  for (const int64_t size : shape) proto->add_dim()->set_size(size);
-}
-
-tf::DataType TypeOf(const TensorSpec& spec) {
-  return spec.type == proto::INT32 ? tf::DT_INT32 : tf::DT_FLOAT;
-}
-
-// A graph under construction: operators, and the names of the values between them. A value is the
-// name of its operator, with ":K" for its output K.
-class Graph {
- public:
-  Graph() { graph_.mutable_versions()->set_producer(kGraphVersion); }
-
-  // An operator without a type.
-  std::string Node(const char* op, const std::vector<std::string>& inputs,
-                   const std::vector<Attribute>& attributes) {
-    tf::NodeDef& node = *graph_.add_node();
-    node.set_name(absl::StrCat(op, "_", graph_.node_size()));
-    node.set_op(op);
-    node.mutable_input()->Assign(inputs.begin(), inputs.end());
-    for (const Attribute& each : attributes) (*node.mutable_attr())[each.name] = each.value;
-    return node.name();
-  }
-
-  // An operator on floats.
-  std::string Add(const char* op, const std::vector<std::string>& inputs,
-                  std::vector<Attribute> attributes = {}) {
-    attributes.push_back({"T", tf::DT_FLOAT});
-    return Node(op, inputs, attributes);
-  }
-
-  std::string Constant(const Shape& shape, const std::vector<float>& values) {
-    return Constant(tf::DT_FLOAT, shape, values.data(), values.size() * sizeof(float));
-  }
-  std::string Scalar(float value) { return Constant({}, {value}); }
-  std::string Integers(const Ints& values) {
-    return Constant(tf::DT_INT32, {static_cast<int64_t>(values.size())}, values.data(),
-                    values.size() * sizeof(int32_t));
-  }
-  std::string Integer(int32_t value) { return Constant(tf::DT_INT32, {}, &value, sizeof(value)); }
-
-  std::string Cast(const std::string& x, tf::DataType from, tf::DataType to) {
-    return Node("Cast", {x}, {{"SrcT", from}, {"DstT", to}});
-  }
-
-  // The value with another shape of an example.
-  std::string Reshape(const std::string& x, const Shape& shape) {
-    Ints sizes = {-1};
-    sizes.insert(sizes.end(), shape.begin(), shape.end());
-    return Add("Reshape", {x, Integers(sizes)}, {{"Tshape", tf::DT_INT32}});
-  }
-
-  std::string Slice(const std::string& x, const Ints& begin, const Ints& size) {
-    return Add("Slice", {x, Integers(begin), Integers(size)}, {{"Index", tf::DT_INT32}});
-  }
-
-  // Parts of equal length; one of them is RESULT:K.
-  std::string Split(const std::string& x, int axis, int64_t parts) {
-    return Add("Split", {Integer(axis), x}, {{"num_split", parts}});
-  }
-
-  std::string Concatenate(std::vector<std::string> values, int axis) {
-    const auto count = static_cast<int64_t>(values.size());
-    if (count == 1) return values[0];
-    values.push_back(Integer(axis));
-    return Add("ConcatV2", values, {{"N", count}, {"Tidx", tf::DT_INT32}});
-  }
-
-  // Zeros around the axes behind the batch. Adds nothing if there are none.
-  std::string Pad(const std::string& x, const Ints& before, const Ints& after) {
-    Ints pads = {0, 0};
-    for (size_t i = 0; i < before.size(); ++i) {
-      pads.push_back(before[i]);
-      pads.push_back(after[i]);
-    }
-    if (std::count(pads.begin(), pads.end(), 0) == static_cast<int64_t>(pads.size())) return x;
-    const std::string table = Constant(tf::DT_INT32, {static_cast<int64_t>(pads.size() / 2), 2},
-                                       pads.data(), pads.size() * sizeof(int32_t));
-    return Add("Pad", {x, table}, {{"Tpaddings", tf::DT_INT32}});
-  }
-
-  std::string Reduce(const char* op, const std::string& x, const Ints& axes, bool keeps) {
-    return Add(op, {x, Integers(axes)}, {{"Tidx", tf::DT_INT32}, {"keep_dims", keeps}});
-  }
-
-  std::string Transpose(const std::string& x, const Ints& order) {
-    return Add("Transpose", {x, Integers(order)}, {{"Tperm", tf::DT_INT32}});
-  }
-
-  std::string Placeholder(const TensorSpec& spec) {
-    std::string name = Node("Placeholder", {}, {{"dtype", TypeOf(spec)}});
-    tf::TensorShapeProto shape;
-    SetShape({-1}, &shape);
-    SetShape(spec.shape, &shape);
-    auto& attributes = *graph_.mutable_node(graph_.node_size() - 1)->mutable_attr();
-    *attributes["shape"].mutable_shape() = shape;
-    return name;
-  }
-
-  tf::GraphDef Finish() { return std::move(graph_); }
-
- private:
-  std::string Constant(tf::DataType type, const Shape& shape, const void* values, size_t bytes) {
-    std::string name = Node("Const", {}, {{"dtype", type}});
-    auto& attributes = *graph_.mutable_node(graph_.node_size() - 1)->mutable_attr();
-    tf::TensorProto& tensor = *attributes["value"].mutable_tensor();
-    tensor.set_dtype(type);
-    SetShape(shape, tensor.mutable_tensor_shape());
-    tensor.set_tensor_content(values, bytes);
-    return name;
-  }
-
-  tf::GraphDef graph_;
-};
-
-// Columns [begin, end) of rows of `width`.
-std::vector<float> Columns(const std::vector<float>& values, int64_t width, int64_t begin,
-                           int64_t end) {
-  std::vector<float> result;
-  for (size_t row = 0; row + width <= values.size(); row += width) {
-    result.insert(result.end(), values.begin() + row + begin, values.begin() + row + end);
-  }
-  return result;
-}
+using Ints = TensorflowGraph::Ints;
 
 class Writer {
  public:
@@ -214,19 +74,16 @@ class Writer {
   }
 
  private:
-  using Maker = absl::StatusOr<std::string> (Writer::*)();
+  friend class LayerWriters<Writer>;
+  using Maker = LayerWriters<Writer>::Write;
 
-  // Writes a layer of one of kKnownLayers.
   absl::StatusOr<std::string> WriteLayer() {
-    const auto* const known = std::find_if(
-        std::begin(kKnownLayers), std::end(kKnownLayers),
-        [this](const KnownLayer& each) { return layer().class_name() == each.class_name; });
-    if (known == std::end(kKnownLayers))
-      return Refuse("a SavedModel export does not have this layer");
+    const Maker write = LayerWriters<Writer>::Find(layer().class_name());
+    if (write == nullptr) return Refuse("a SavedModel export does not have this layer");
     for (const int mask : model_.nodes()[node_].masks) {
       if (mask >= 0) return Refuse("a SavedModel export has no masks (mask_zero)");
     }
-    return (this->*known->write)();
+    return (this->*write)();
   }
 
   const Layer& layer() const { return *model_.nodes()[node_].layer; }
@@ -242,9 +99,9 @@ class Writer {
 
   void Describe(const std::string& value, const TensorSpec& spec, tf::TensorInfo* info) const {
     info->set_name(value + ":0");
-    info->set_dtype(TypeOf(spec));
-    SetShape({-1}, info->mutable_tensor_shape());
-    SetShape(spec.shape, info->mutable_tensor_shape());
+    info->set_dtype(TensorflowGraph::TypeOf(spec));
+    TensorflowGraph::SetShape({-1}, info->mutable_tensor_shape());
+    TensorflowGraph::SetShape(spec.shape, info->mutable_tensor_shape());
   }
 
   const std::string& Value(int input) const { return values_[model_.nodes()[node_].inputs[input]]; }
@@ -365,6 +222,7 @@ class Writer {
     if (layer().output().type == proto::INT32) integers_.insert(value);
     return value;
   }
+  absl::StatusOr<std::string> Identity() { return Value(0); }
   absl::StatusOr<std::string> Same() { return Value(0); }
   absl::StatusOr<std::string> Reshape() { return graph_.Reshape(In(), layer().output().shape); }
   absl::StatusOr<std::string> OnlyActivation() { return Activate(layer().activation(), In()); }
@@ -482,9 +340,10 @@ class Writer {
         static_cast<int64_t>(Values(variable).size()) / (window.size[0] * window.size[1] * filters);
     const std::string padded =
         graph_.Pad(x, Places(window.padding_before), Places(window.padding_after));
-    const std::vector<Attribute> attributes = {{"strides", Spatial(window.strides)},
-                                               {"dilations", Spatial(window.dilation)},
-                                               {"padding", "VALID"}};
+    const std::vector<TensorflowGraph::Attribute> attributes = {
+        {"strides", Spatial(window.strides)},
+        {"dilations", Spatial(window.dilation)},
+        {"padding", "VALID"}};
     const bool is_plain = window.strides[0] == window.strides[1] && window.dilation[0] == 1 &&
                           window.dilation[1] == 1;
     if (groups > 1 && width == 1 && is_plain) {
@@ -558,7 +417,7 @@ class Writer {
     extra.push_back(0);
     const std::string x = graph_.Reshape(In(), input);
     const auto integers = [this](const char* op, const std::vector<std::string>& inputs,
-                                 std::vector<Attribute> attributes) {
+                                 std::vector<TensorflowGraph::Attribute> attributes) {
       attributes.push_back({"T", tf::DT_INT32});
       return graph_.Node(op, inputs, attributes);
     };
@@ -777,90 +636,10 @@ class Writer {
     return results[0];
   }
 
-  // The classes of layers that an export has.
-  struct KnownLayer {
-    const char* class_name;
-    Maker write;
-  };
-  static constexpr KnownLayer kKnownLayers[] = {
-      {"Activation", &Writer::OnlyActivation},
-      {"ActivityRegularization", &Writer::Same},
-      {"Add", &Writer::Merge},
-      {"Average", &Writer::Merge},
-      {"AveragePooling1D", &Writer::Pooling},
-      {"AveragePooling2D", &Writer::Pooling},
-      {"BatchNormalization", &Writer::BatchNormalization},
-      {"Bidirectional", &Writer::Recurrent},
-      {"Concatenate", &Writer::Concatenate},
-      {"Conv1D", &Writer::Convolution},
-      {"Conv1DTranspose", &Writer::TransposedConvolution},
-      {"Conv2D", &Writer::Convolution},
-      {"Conv2DTranspose", &Writer::TransposedConvolution},
-      {"Cropping1D", &Writer::Pad},
-      {"Cropping2D", &Writer::Pad},
-      {"Dense", &Writer::Dense},
-      {"DepthwiseConv1D", &Writer::Convolution},
-      {"DepthwiseConv2D", &Writer::Convolution},
-      {"Dot", &Writer::Dot},
-      {"Dropout", &Writer::Same},
-      {"ELU", &Writer::OnlyActivation},
-      {"Embedding", &Writer::Embedding},
-      {"Flatten", &Writer::Reshape},
-      {"GRU", &Writer::Recurrent},
-      {"GaussianDropout", &Writer::Same},
-      {"GaussianNoise", &Writer::Same},
-      {"GlobalAveragePooling1D", &Writer::GlobalPooling},
-      {"GlobalAveragePooling2D", &Writer::GlobalPooling},
-      {"GlobalMaxPooling1D", &Writer::GlobalPooling},
-      {"GlobalMaxPooling2D", &Writer::GlobalPooling},
-      {"Identity", &Writer::Same},
-      {"InputLayer", &Writer::Input},
-      {"LSTM", &Writer::Recurrent},
-      {"LayerNormalization", &Writer::LayerNormalization},
-      {"LeakyReLU", &Writer::OnlyActivation},
-      {"MaxPooling1D", &Writer::Pooling},
-      {"MaxPooling2D", &Writer::Pooling},
-      {"Maximum", &Writer::Merge},
-      {"Minimum", &Writer::Merge},
-      {"MultiHeadAttention", &Writer::Attention},
-      {"Multiply", &Writer::Merge},
-      {"Normalization", &Writer::Affine},
-      {"PReLU", &Writer::PRelu},
-      {"Permute", &Writer::Permute},
-      {"RNN", &Writer::Recurrent},
-      {"RandomBrightness", &Writer::Same},
-      {"RandomContrast", &Writer::Same},
-      {"RandomErasing", &Writer::Same},
-      {"RandomFlip", &Writer::Same},
-      {"RandomGrayscale", &Writer::Same},
-      {"RandomInvert", &Writer::Same},
-      {"RandomRotation", &Writer::Same},
-      {"RandomShear", &Writer::Same},
-      {"RandomTranslation", &Writer::Same},
-      {"RandomZoom", &Writer::Same},
-      {"ReLU", &Writer::OnlyActivation},
-      {"RepeatVector", &Writer::Repeat},
-      {"Rescaling", &Writer::Affine},
-      {"Reshape", &Writer::Reshape},
-      {"Resizing", &Writer::Resizing},
-      {"SeparableConv1D", &Writer::SeparableConvolution},
-      {"SeparableConv2D", &Writer::SeparableConvolution},
-      {"SimpleRNN", &Writer::Recurrent},
-      {"Softmax", &Writer::OnlyActivation},
-      {"Solarization", &Writer::Same},
-      {"SpatialDropout1D", &Writer::Same},
-      {"SpatialDropout2D", &Writer::Same},
-      {"Subtract", &Writer::Merge},
-      {"UpSampling1D", &Writer::Resizing},
-      {"UpSampling2D", &Writer::Resizing},
-      {"ZeroPadding1D", &Writer::Pad},
-      {"ZeroPadding2D", &Writer::Pad},
-  };
-
   const proto::ModelSpec& spec_;
   const Model& model_;
   const absl::Span<const NamedTensor> weights_;
-  Graph graph_;
+  TensorflowGraph graph_;
   int node_ = 0;                     // The layer that is written.
   std::vector<std::string> values_;  // By node: its output.
   std::set<std::string> integers_;   // Values of integers.

@@ -287,6 +287,9 @@ TEST(JobFileTest, AJobGoesOnFromAnotherJobOrFromAFile) {
     EXPECT_TRUE(ResumesFromFile(resumed(file)));
     EXPECT_EQ(resumed(file).resume_from().name(), "/jobs/base/model.json");
   }
+  for (const std::string file : {"model.json", "mobilenet.keras", "a.H5", "a.onnx"}) {
+    EXPECT_EQ(resumed(file).resume_from().name(), "/jobs/mine/" + file);
+  }
   EXPECT_EQ(resumed({{"name", "./model.json"}}).resume_from().name(), "/jobs/mine/model.json");
   EXPECT_THAT(RefusalWith("/resume_from", {{"name", "./model.json"}, {"best", true}}),
               HasSubstr("resume_from.name: \"./model.json\" is a file"));

@@ -98,6 +98,21 @@ json Job(const std::string& name, int epochs, double rate) {
           {"strategy", {{"parameter_server", {{"mode", "sync"}}}}}};
 }
 
+// Two Dense layers on the pixels, the first of them frozen or not.
+json DenseModel(const std::string& head, bool trainable) {
+  const json shape = {nullptr, kSide, kSide, 3};
+  const auto layer = [](const std::string& class_name, const json& config) -> json {
+    return {{"class_name", class_name}, {"config", config}};
+  };
+  return {{"class_name", "Sequential"},
+          {"config",
+           {{"name", "dense"},
+            {"layers",
+             {layer("Flatten", {{"name", "flat"}, {"batch_input_shape", shape}}),
+              layer("Dense", {{"name", "first"}, {"units", 4}, {"trainable", trainable}}),
+              layer("Dense", {{"name", head}, {"units", 3}, {"activation", "softmax"}})}}}}};
+}
+
 class Transfer : public ::testing::Test {
  protected:
   Transfer() : cluster_(/*ps_count=*/2, /*worker_count=*/2) {
@@ -165,6 +180,23 @@ TEST_F(Transfer, OnlyTheHeadOfAFrozenBaseLearns) {
   EXPECT_NE(submitted_.output.find("starts anew: head/kernel; head/bias"), std::string::npos)
       << submitted_.output;
   ExpectBase(base, Export("by_file"));
+}
+
+TEST_F(Transfer, AJobResumesFromAnOnnxFile) {
+  Train(Job("old", /*epochs=*/1, 0.001), DenseModel("old_head", /*trainable=*/true));
+  const std::map<std::string, Array> old = Export("old");
+  const CommandResult exported =
+      cluster_.Cairn({"export", "old", "--output", folder_ + "/old.onnx"});
+  ASSERT_EQ(exported.exit_code, 0) << exported.errors;
+  json job = Job("by_onnx", /*epochs=*/1, 0.001);
+  job["resume_from"] = "old.onnx";
+  Train(job, DenseModel("head", /*trainable=*/false));
+  EXPECT_NE(submitted_.output.find("starts anew: head/kernel; head/bias"), std::string::npos)
+      << submitted_.output;
+  const std::map<std::string, Array> tuned = Export("by_onnx");
+  for (const char* name : {"first/kernel", "first/bias"}) {
+    EXPECT_EQ(tuned.at(name).values, old.at(name).values) << name;
+  }
 }
 
 }  // namespace

@@ -11,9 +11,31 @@ namespace {
 
 class CheckpointerTest : public TrainingFixture {
  protected:
-  void FailToWriteCut1() {
+  // Both workers compute the first epoch, half of it each. Returns the commands after their last
+  // report.
+  std::vector<proto::Command> TrainFirstEpoch() {
+    Report(0, {}, 10);
+    Report(1, {}, 10);
+    Report(0, {0, 1, 2, 3, 4}, 10);
+    return Report(1, {5, 6, 7, 8, 9}, 10);
+  }
+
+  // The ps has made the cut, and has all batches before `batch`.
+  void AnswerCutAt(int64_t batch, uint64_t cut = 1) {
+    AnswerCut(cut, BatchRanges(batch, 20), BatchRanges(batch, 20));
+  }
+
+  // The worker has no batches to return.
+  void AnswerPause(uint32_t worker, const std::vector<proto::Command>& commands) {
+    proto::WorkPaused paused;
+    paused.set_pause_id(Find(commands, proto::Command::kPause)->pause().pause_id());
+    training_->OnPaused(WorkerTask(worker), paused);
+  }
+
+  // The ps could not write the cut.
+  void FailToWrite(uint64_t cut) {
     proto::PersistReply reply;
-    reply.set_cut(1);
+    reply.set_cut(cut);
     reply.set_generation(1);
     reply.set_error("no space left on device");
     training_->OnPersist(0, reply);
@@ -28,7 +50,7 @@ TEST_F(CheckpointerTest, TheNextEpochBeginsWhenAllLedgersHaveTheLastOne) {
   const auto commands = Report(1, {5, 6, 7, 8, 9}, 10);
   ASSERT_NE(Find(commands, proto::Command::kMakeCut), nullptr);
   EXPECT_TRUE(Granted(commands).empty());
-  AnswerCut(1, BatchRanges(10, 20), BatchRanges(10, 20));
+  AnswerCutAt(10);
   const auto next = Advance();
   EXPECT_NE(Find(next, proto::Command::kPersist), nullptr);
   EXPECT_FALSE(Granted(next).empty());
@@ -42,7 +64,7 @@ TEST_F(CheckpointerTest, OnlyEpochsOfTheValidationFreqAreEvaluated) {
   training_->RemoveWorker(WorkerTask(1));
   Report(0, {}, 10);
   Report(0, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 10);
-  AnswerCut(1, BatchRanges(10, 20), BatchRanges(10, 20));
+  AnswerCutAt(10);
   Advance();
   EXPECT_FALSE(run_.kept_cut().to_evaluate());
   EXPECT_EQ(run_.epochs_cut(), 1);
@@ -50,10 +72,7 @@ TEST_F(CheckpointerTest, OnlyEpochsOfTheValidationFreqAreEvaluated) {
 
 TEST_F(CheckpointerTest, MissingBatchesAreLeasedAgainAndTheTornCutIsDropped) {
   Start();
-  Report(0, {}, 10);
-  Report(1, {}, 10);
-  Report(0, {0, 1, 2, 3, 4}, 10);
-  Report(1, {5, 6, 7, 8, 9}, 10);
+  TrainFirstEpoch();
   // Batch 4 is applied on one block only, whatever the worker reported.
   BatchRanges everywhere(10, 20);
   everywhere.Add(4, 5);
@@ -87,7 +106,7 @@ TEST_F(CheckpointerTest, AnAsynchronousCheckpointPausesTheWorkersAndGivesTheRest
   EXPECT_EQ(Find(Advance(), proto::Command::kMakeCut), nullptr);
   training_->RemoveWorker(WorkerTask(1));
   ASSERT_NE(Find(Advance(), proto::Command::kMakeCut), nullptr);
-  AnswerCut(1, BatchRanges(2, 20), BatchRanges(2, 20));
+  AnswerCutAt(2);
   const auto after = Advance();
   EXPECT_NE(Find(after, proto::Command::kPersist), nullptr);
   EXPECT_EQ(Granted(after).front(), 2);
@@ -100,11 +119,9 @@ TEST_F(CheckpointerTest, ACheckpointThatFallsDueWhileOneIsWrittenIsSkippedAndCou
   training_->RemoveWorker(WorkerTask(1));
   Report(0, {}, 10);
   const auto pause = Report(0, {0}, 0);
-  proto::WorkPaused paused;
-  paused.set_pause_id(Find(pause, proto::Command::kPause)->pause().pause_id());
-  training_->OnPaused(WorkerTask(0), paused);
+  AnswerPause(0, pause);
   Advance();
-  AnswerCut(1, BatchRanges(1, 20), BatchRanges(1, 20));
+  AnswerCutAt(1);
   Advance();
   EXPECT_EQ(run_.checkpoints_skipped(), 0);
   Report(0, {1}, 0);
@@ -163,13 +180,10 @@ TEST_F(CheckpointerTest, ACheckpointThatIsAskedForWhileOneIsWrittenFollowsIt) {
 
 TEST_F(CheckpointerTest, AFailedCheckpointIsCountedAndTrainingGoesOn) {
   Start();
-  Report(0, {}, 10);
-  Report(1, {}, 10);
-  Report(0, {0, 1, 2, 3, 4}, 10);
-  Report(1, {5, 6, 7, 8, 9}, 10);
-  AnswerCut(1, BatchRanges(10, 20), BatchRanges(10, 20));
+  TrainFirstEpoch();
+  AnswerCutAt(10);
   Advance();
-  FailToWriteCut1();
+  FailToWrite(1);
   const auto commands = Advance();
   EXPECT_NE(Find(commands, proto::Command::kDeleteCheckpoint), nullptr);
   EXPECT_NE(Find(commands, proto::Command::kDropCut), nullptr);
@@ -182,19 +196,12 @@ TEST_F(CheckpointerTest, AFailedCheckpointIsCountedAndTrainingGoesOn) {
 TEST_F(CheckpointerTest, AfterTenTriesOfTheLastCheckpointTheJobFails) {
   run_.set_stop_at_batch(10);
   Start();
-  Report(0, {}, 10);
-  Report(1, {}, 10);
-  Report(0, {0, 1, 2, 3, 4}, 10);
-  Report(1, {5, 6, 7, 8, 9}, 10);
+  TrainFirstEpoch();
   std::vector<int64_t> pauses;  // Seconds between the tries.
   for (uint64_t cut = 1; cut <= 10; ++cut) {
-    AnswerCut(cut, BatchRanges(10, 20), BatchRanges(10, 20));
+    AnswerCutAt(10, cut);
     Advance();
-    proto::PersistReply reply;
-    reply.set_cut(cut);
-    reply.set_generation(1);
-    reply.set_error("no space left on device");
-    training_->OnPersist(0, reply);
+    FailToWrite(cut);
     const absl::Duration failed_at = now_.monotonic;
     auto commands = Advance();
     if (cut == 10) break;
@@ -217,13 +224,10 @@ TEST_F(CheckpointerTest, ANewCoordinatorCountsTheTriesOfTheLastCheckpointOn) {
   run_.set_stop_at_batch(10);
   run_.set_last_checkpoint_failures(9);
   Start();
-  Report(0, {}, 10);
-  Report(1, {}, 10);
-  Report(0, {0, 1, 2, 3, 4}, 10);
-  Report(1, {5, 6, 7, 8, 9}, 10);
-  AnswerCut(1, BatchRanges(10, 20), BatchRanges(10, 20));
+  TrainFirstEpoch();
+  AnswerCutAt(10);
   Advance();
-  FailToWriteCut1();
+  FailToWrite(1);
   Advance();
   EXPECT_EQ(run_.last_checkpoint_failures(), 10);
   EXPECT_NE(training_->failure().find("no space left on device"), std::string::npos);
@@ -234,9 +238,9 @@ TEST_F(CheckpointerTest, ARenewedCheckpointThatFailsIsNotTriedAgainAtOnce) {
   run_.set_renew_checkpoint(true);
   Start();
   ASSERT_NE(Find(Advance(), proto::Command::kMakeCut), nullptr);
-  AnswerCut(1, BatchRanges(0, 20), BatchRanges(0, 20));
+  AnswerCutAt(0);
   ASSERT_NE(Find(Advance(), proto::Command::kPersist), nullptr);
-  FailToWriteCut1();
+  FailToWrite(1);
   EXPECT_EQ(Find(Advance(), proto::Command::kMakeCut), nullptr);
   EXPECT_EQ(Find(Advance(absl::Seconds(4)), proto::Command::kMakeCut), nullptr);
   EXPECT_NE(Find(Advance(absl::Seconds(2)), proto::Command::kMakeCut), nullptr);
@@ -246,22 +250,16 @@ TEST_F(CheckpointerTest, NoEpochWaitsForARenewedCheckpointThatFailed) {
   run_.set_renew_checkpoint(true);
   Start();
   Advance();
-  AnswerCut(1, BatchRanges(0, 20), BatchRanges(0, 20));
+  AnswerCutAt(0);
   ASSERT_NE(Find(Advance(), proto::Command::kPersist), nullptr);
-  FailToWriteCut1();
-  Report(0, {}, 10);
-  Report(1, {}, 10);
-  Report(0, {0, 1, 2, 3, 4}, 10);
-  EXPECT_NE(Find(Report(1, {5, 6, 7, 8, 9}, 10), proto::Command::kMakeCut), nullptr);
+  FailToWrite(1);
+  EXPECT_NE(Find(TrainFirstEpoch(), proto::Command::kMakeCut), nullptr);
 }
 
 TEST_F(CheckpointerTest, APsThatWritesNothingIsNotAwaited) {
   Start();
-  Report(0, {}, 10);
-  Report(1, {}, 10);
-  Report(0, {0, 1, 2, 3, 4}, 10);
-  Report(1, {5, 6, 7, 8, 9}, 10);
-  AnswerCut(1, BatchRanges(10, 20), BatchRanges(10, 20));
+  TrainFirstEpoch();
+  AnswerCutAt(10);
   Advance();
   // Slow is not dead: every piece that is written renews the patience.
   for (uint64_t piece = 1; piece <= 5; ++piece) {
@@ -289,10 +287,7 @@ TEST_F(CheckpointerTest, APsThatWritesNothingIsNotAwaited) {
 
 TEST_F(CheckpointerTest, APsThatDoesNotCutIsNotAwaited) {
   Start();
-  Report(0, {}, 10);
-  Report(1, {}, 10);
-  Report(0, {0, 1, 2, 3, 4}, 10);
-  Report(1, {5, 6, 7, 8, 9}, 10);
+  TrainFirstEpoch();
   Advance();
   Advance(absl::Seconds(59));
   EXPECT_EQ(run_.checkpoints_failed(), 0);
@@ -307,9 +302,7 @@ TEST_F(CheckpointerTest, AWorkerThatDoesNotPauseIsNotAwaited) {
   Report(0, {}, 10);
   Report(1, {}, 10);
   const auto commands = Report(0, {0, 1}, 0);
-  proto::WorkPaused paused;
-  paused.set_pause_id(Find(commands, proto::Command::kPause)->pause().pause_id());
-  training_->OnPaused(WorkerTask(0), paused);
+  AnswerPause(0, commands);
   Advance();
   EXPECT_EQ(Find(Advance(absl::Seconds(59)), proto::Command::kMakeCut), nullptr);
   EXPECT_NE(Find(Advance(absl::Seconds(2)), proto::Command::kMakeCut), nullptr);

@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "nn/formats/keras_json.h"
+#include "nn/formats/onnx_file.h"
 #include "tests/nn/formats/testdata.h"
 
 namespace cairn::nn {
@@ -34,6 +39,33 @@ TEST(ModelFileTest, FilesOfKerasAreKnownByTheirContents) {
     EXPECT_TRUE(ModelWeightFiles(Testdata(file), file).value().empty()) << file;
     EXPECT_GT(ReadModel(Testdata(file), {})->weights.size(), 0) << file;
   }
+}
+
+TEST(ModelFileTest, AnOnnxFileIsKnownByItsContents) {
+  const proto::ModelSpec spec = ReadKerasJson(R"({"class_name": "Sequential", "config": {
+      "name": "m", "layers": [{"class_name": "Dense", "config": {
+      "name": "d", "units": 1, "batch_input_shape": [null, 2]}}]}})")
+                                    .value();
+  const std::string file =
+      WriteOnnxFile(spec, {{"d/kernel", {2, 1}, {1, 2}}, {"d/bias", {1}, {3}}}).value()[0];
+  EXPECT_TRUE(ModelWeightFiles(file, "named.anyhow").value().empty());
+  const ImportedModel model = ReadModel(file, {}).value();
+  ASSERT_EQ(model.weights.size(), 2);
+  EXPECT_THAT(model.weights[0].values, ElementsAre(1, 2));
+}
+
+TEST(ModelFileTest, GarbageIsRefusedAsWhatItsNameSays) {
+  for (const auto& [name, description] :
+       {std::pair("a.onnx", "an ONNX file"), std::pair("a.KERAS", "a .keras file"),
+        std::pair("a.h5", "a Keras .h5 file")}) {
+    const auto refusal = [file = name](const char* bytes) {
+      return std::string(ModelWeightFiles(bytes, file).status().message());
+    };
+    EXPECT_THAT(refusal("garbage"), HasSubstr(absl::StrCat("not ", description, ": it does not")));
+    EXPECT_THAT(refusal(""), HasSubstr(absl::StrCat("not ", description, ": it is empty")));
+  }
+  EXPECT_THAT(std::string(ModelWeightFiles("garbage", "a.json").status().message()),
+              HasSubstr("not JSON"));
 }
 
 TEST(ModelFileTest, SaysWhatItWantsInPlaceOfSomethingElse) {
