@@ -16,6 +16,7 @@
 #include "job/data_source.h"
 #include "job/job_name.h"
 #include "job/job_numbers.h"
+#include "job/model_objectives.h"
 
 namespace cairn::cli {
 namespace {
@@ -56,11 +57,18 @@ bool SaysLoss(const proto::Job& job) {
 
 absl::Status CheckJob(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(job::CheckJobName(job.name()));
-  if (job.model().empty()) return Missing("model", R"("model": "model.json")");
+  if (job.model().empty() && !job::HasModels(job)) {
+    return Missing("model", R"("model": "model.json")");
+  }
   if (!job.has_train()) {
     return Missing("train", R"("train": {"npy": {"features": "x.npy", "labels": "y.npy"}})");
   }
   CAIRN_RETURN_IF_ERROR(job::CheckJobData(job));
+  if (job::HasModels(job)) {
+    CAIRN_RETURN_IF_ERROR(job::CheckModelObjectives(job));
+    CAIRN_RETURN_IF_ERROR(job::ValidateJobLimits(job));
+    return CheckResumeFrom(job);
+  }
   if (!SaysLoss(job)) return Missing("loss", R"("loss": "sparse_categorical_crossentropy")");
   if (job.has_loss() && job.loss().name().empty()) return Missing("loss.name", R"("name": "mse")");
   if (!job.has_optimizer()) return Missing("optimizer", R"("optimizer": "adam")");
@@ -168,7 +176,8 @@ absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string
   CAIRN_RETURN_IF_ERROR(TakeOwnForms(&json, &job));
   CAIRN_RETURN_IF_ERROR(JsonToMessage(json, &job));
   CAIRN_RETURN_IF_ERROR(CheckJob(job));
-  Resolve(folder, job.mutable_model());
+  if (!job.model().empty()) Resolve(folder, job.mutable_model());
+  for (auto& [name, model] : *job.mutable_models()) Resolve(folder, &model);
   if (ResumesFromFile(job)) Resolve(folder, job.mutable_resume_from()->mutable_name());
   if (job.resume_from().has_state()) Resolve(folder, job.mutable_resume_from()->mutable_state());
   ResolveData(folder, job.mutable_train());

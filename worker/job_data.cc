@@ -87,11 +87,16 @@ absl::StatusOr<Result> Within(const std::string& data,
 absl::StatusOr<Dataset> OpenSource(const proto::DataSource& source, const SourceFiles& files,
                                    const proto::DataPlan& plan, const JobModel& model,
                                    DataStorage* storage, proto::DamagedRecords* damaged = nullptr) {
-  const auto label_specs = LabelSpecs(source, *model.model, model.objective);
-  CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays,
-                         ReadSource({source, files, plan, *model.model, label_specs, storage}));
+  const auto label_specs = LabelSpecs(source, model.data_model(), model.data_objective());
+  CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays, ReadSource({source, files, plan, model.data_model(),
+                                                          label_specs, storage}));
   if (damaged != nullptr) *damaged = arrays.damaged;
-  return Dataset::Create(std::move(arrays), source, plan, *model.model, model.objective);
+  // Objectives of several models may need no labels.
+  if (label_specs.empty()) {
+    return Dataset::CreateInputs(std::move(arrays), source, plan, model.data_model());
+  }
+  return Dataset::Create(std::move(arrays), source, plan, model.data_model(),
+                         model.data_objective());
 }
 
 // ------------------------------------------------------------------------------------ inspection
@@ -104,7 +109,7 @@ class Inspection {
 
   absl::StatusOr<bool> Train() {
     proto::DataPlan& plan = *reply_.mutable_data();
-    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(job_.train(), *model_.model));
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(job_.train(), model_.data_model()));
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
     plan.mutable_train_files()->Assign(prints.begin(), prints.end());
     // Before the data are opened: opening CSV encodes text by the vocabularies in the plan.
@@ -122,16 +127,16 @@ class Inspection {
     reply_.set_validation_examples(split.rows - split.training);
     if (!job_.train().standardize()) return true;
     // Only training rows: statistics that saw validation rows would make the validation biased.
-    CAIRN_ASSIGN_OR_RETURN(const auto inputs, data.Measure(*model_.model, [&split](int64_t row) {
-      return split.IsTraining(row);
-    }));
+    CAIRN_ASSIGN_OR_RETURN(
+        const auto inputs,
+        data.Measure(model_.data_model(), [&split](int64_t row) { return split.IsTraining(row); }));
     plan.mutable_inputs()->Assign(inputs.begin(), inputs.end());
     return true;
   }
 
   absl::StatusOr<bool> Validation() {
     const proto::DataSource source = job::ValidationSource(job_);
-    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, *model_.model));
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, model_.data_model()));
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
     reply_.mutable_data()->mutable_validation_files()->Assign(prints.begin(), prints.end());
     proto::DamagedRecords damaged;
@@ -191,7 +196,7 @@ absl::StatusOr<Dataset> Open(const proto::DataSource& source,
                              const google::protobuf::RepeatedField<uint64_t>& inspected,
                              const proto::DataPlan& plan, const JobModel& model,
                              DataStorage* storage) {
-  CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, *model.model));
+  CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, model.data_model()));
   CAIRN_RETURN_IF_ERROR(CheckFiles(files, inspected));
   return OpenSource(source, files, plan, model, storage);
 }

@@ -11,6 +11,7 @@
 #include "common/plural.h"
 #include "common/status_macros.h"
 #include "job/job_outputs.h"
+#include "job/model_objectives.h"
 #include "nn/model.h"
 
 namespace cairn::cli {
@@ -50,6 +51,10 @@ absl::StatusOr<int> EvaluateJob(const EvaluateFlags& flags, const CommandContext
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
   CAIRN_ASSIGN_OR_RETURN(TrainedModel model,
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
+  if (job::HasModels(model.plan.job())) {
+    return absl::FailedPreconditionError(
+        "a job of several models does not evaluate; cairn predict --model NAME computes outputs");
+  }
   CAIRN_RETURN_IF_ERROR(ChooseData(flags.data, &model.plan));
   // Errors about the job's own validation data name its field in the job file.
   if (flags.data != "validation") {
