@@ -116,6 +116,8 @@ class Job {
   void RetryWorkers(EventTime now, Outbox* outbox);
   void AdvanceRecovery(EventTime now, Outbox* outbox);
   void Recover(const std::string& why, EventTime now, Outbox* outbox);
+  void ContinueFromReplicas(const std::string& why, EventTime now, Outbox* outbox);
+  void TakeBack(const std::string& returned, EventTime now, Outbox* outbox);
   uint64_t NewestOfGeneration() const;
   void RollBack(const std::string& why, EventTime now, Outbox* outbox);
   void LeaveTraining(const std::string& why, Outbox* outbox);

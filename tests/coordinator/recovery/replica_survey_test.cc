@@ -38,6 +38,17 @@ TEST(ReplicaSurvey, TheNewestVersionThatAMemberHasIsChosen) {
   EXPECT_EQ(Holders(*source), (std::vector<uint32_t>{1, 2}));
 }
 
+TEST(ReplicaSurvey, AbsentMembersAreNotAsked) {
+  ReplicaSurvey survey(3, {1});
+  EXPECT_TRUE(survey.MustAsk(0));
+  EXPECT_FALSE(survey.MustAsk(1));
+  survey.Reply(0, Offer(3, 8, 8));
+  EXPECT_FALSE(survey.complete());
+  survey.Reply(2, Offer(3, 8, 12));
+  ASSERT_TRUE(survey.complete());
+  EXPECT_EQ(Holders(*survey.Choose(3)), (std::vector<uint32_t>{2}));
+}
+
 TEST(ReplicaSurvey, WhatIsOutOfDateOrIncompleteDoesNotCount) {
   ReplicaSurvey survey(2);
   survey.Reply(0, Offer(2, 100, 100));
