@@ -117,12 +117,6 @@ absl::Status CheckFetched(const google::protobuf::RepeatedField<uint32_t>& asked
                                           " that were asked for"));
 }
 
-// No ps sends CANCELLED or UNIMPLEMENTED. They are gRPC's, after bytes of the connection were
-// damaged.
-bool IsOfSpoiledConnection(const absl::Status& status) {
-  return absl::IsCancelled(status) || absl::IsUnimplemented(status);
-}
-
 absl::Status CheckCount(const char* what, size_t count, size_t blocks) {
   if (count == blocks) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -189,7 +183,7 @@ class PsClient::Impl {
   void Serve();
   void Ended(Call* call);
   std::shared_ptr<grpc::GenericStub> Stub(int ps);
-  void AttemptEnded(int ps, absl::Time begun, const absl::Status& result);
+  void AttemptEnded(int ps, absl::Time begun, const grpc::Status& status);
 
   // To a ps.
   struct Connection {
@@ -287,8 +281,10 @@ class PsClient::Impl::Call final : public GrpcTag {
     return false;
   }
 
+  // No ps sends CANCELLED or UNIMPLEMENTED. They are gRPC's, after bytes of the connection were
+  // damaged.
   static bool CanRepeat(const absl::Status& status) {
-    return IsTransient(status) || IsOfSpoiledConnection(status);
+    return IsTransient(status) || absl::IsCancelled(status) || absl::IsUnimplemented(status);
   }
 
   static SharedArena::Allocation Allocate(SharedArena* arena, size_t bytes) {
@@ -345,7 +341,7 @@ class PsClient::Impl::Call final : public GrpcTag {
 
   absl::Status AttemptResultLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     absl::Status result = FromGrpc(status_);
-    if (!cancelled_) client_->AttemptEnded(request_.ps, begun_, result);
+    if (!cancelled_) client_->AttemptEnded(request_.ps, begun_, status_);
     if (result.ok()) result = CAIRN_FAILPOINT("ps_client.receive");
     if (result.ok() && !cancelled_) {
       auto buffer = std::make_shared<grpc::ByteBuffer>();
@@ -435,23 +431,25 @@ std::shared_ptr<grpc::GenericStub> PsClient::Impl::Stub(int ps) {
   return connections_[ps].stub;
 }
 
-// A connection that damaged bytes have spoiled may live on, answer gRPC's pings, and deliver no
-// call, or each with a wrong name (from the table of compressed headers): if an attempt has timed
-// out and nothing was answered meanwhile, or if it has an error that no ps sends, the next one uses
-// a new connection. A pull that the ps parks has one too many then, which costs little. Calls in
-// flight keep the old one.
-void PsClient::Impl::AttemptEnded(int ps, absl::Time begun, const absl::Status& result) {
+// A connection that damaged bytes have spoiled may live on and answer gRPC's pings, but deliver no
+// call, or end each with an error of gRPC's ("Bad :te header", from the table of compressed
+// headers). So the next attempt uses a new connection after an error that the ps has not sent. A
+// timeout alone does not count while the ps answers others: it may have parked the call. Calls in
+// flight keep the old connection.
+void PsClient::Impl::AttemptEnded(int ps, absl::Time begun, const grpc::Status& status) {
   std::shared_ptr<grpc::GenericStub> old;  // Destroyed without the lock.
   MutexLock lock(&connections_mutex_);
   Connection& connection = connections_[ps];
-  const bool silent = absl::IsDeadlineExceeded(result) && connection.answered < begun;
-  if (!absl::IsDeadlineExceeded(result) && !IsOfSpoiledConnection(result)) {
+  if (IsFromServer(status)) {
     connection.answered = absl::Now();
-  } else if ((silent || IsOfSpoiledConnection(result)) && connection.made <= begun) {
-    old = std::exchange(connection.stub,
-                        std::make_shared<grpc::GenericStub>(CreateChannel(options_.addresses[ps])));
-    connection.made = absl::Now();
+    return;
   }
+  const bool timed_out = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+  const bool may_be_parked = timed_out && connection.answered >= begun;
+  if (may_be_parked || connection.made > begun) return;
+  old = std::exchange(connection.stub,
+                      std::make_shared<grpc::GenericStub>(CreateChannel(options_.addresses[ps])));
+  connection.made = absl::Now();
 }
 
 void PsClient::Impl::Serve() {
