@@ -207,10 +207,10 @@ std::string JobLoader::Overdue(EventTime now) const {
   return PsNames(overdue);
 }
 
-bool JobLoader::ChangeMembers(EventTime now, Outbox* outbox) {
+void JobLoader::ChangeMembers(EventTime now, Outbox* outbox) {
   const std::string returned = Returned();
   const std::string overdue = Overdue(now);
-  if (returned.empty() && overdue.empty()) return false;
+  if (returned.empty() && overdue.empty()) return;
   if (!returned.empty()) job_.Note(absl::StrCat(returned, " takes part again"), now);
   if (!overdue.empty()) {
     job_.Note(absl::StrCat("goes on without ", overdue, ", which did not come back within ",
@@ -226,7 +226,6 @@ bool JobLoader::ChangeMembers(EventTime now, Outbox* outbox) {
   }
   awaited_.clear();
   not_before_ = -absl::InfiniteDuration();
-  return true;
 }
 
 // -------------------------------------------------------------------------------------- the ps

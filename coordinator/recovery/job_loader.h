@@ -106,7 +106,7 @@ class JobLoader {
   std::set<uint32_t> NextAbsent(EventTime now) const;
   void NoteAway(EventTime now);
   // Begins the next generation if other members must be absent than now.
-  bool ChangeMembers(EventTime now, Outbox* outbox);
+  void ChangeMembers(EventTime now, Outbox* outbox);
   // Moves the blocks; journaled with the generation that begins.
   void Place(proto::PartitionMap places, EventTime now, Outbox* outbox);
   void AskForReplicas(Outbox* outbox);
