@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
-#include <iterator>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -17,6 +16,7 @@
 #include "job/job_name.h"
 #include "job/job_numbers.h"
 #include "job/model_objectives.h"
+#include "nn/formats/model_file.h"
 
 namespace cairn::cli {
 namespace {
@@ -162,11 +162,7 @@ absl::Status NoDescription(const std::string& file, const proto::DataSource& tra
 
 bool ResumesFromFile(const proto::Job& job) {
   const std::string& name = job.resume_from().name();
-  static constexpr const char* kExtensions[] = {".keras", ".h5", ".hdf5", ".onnx", ".json"};
-  return absl::StrContains(name, '/') ||
-         std::any_of(std::begin(kExtensions), std::end(kExtensions), [&](const char* extension) {
-           return absl::EndsWithIgnoreCase(name, extension);
-         });
+  return absl::StrContains(name, '/') || nn::HasModelExtension(name);
 }
 
 absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string& folder) {

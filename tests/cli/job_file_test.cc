@@ -287,7 +287,7 @@ TEST(JobFileTest, AJobGoesOnFromAnotherJobOrFromAFile) {
     EXPECT_TRUE(ResumesFromFile(resumed(file)));
     EXPECT_EQ(resumed(file).resume_from().name(), "/jobs/base/model.json");
   }
-  for (const std::string file : {"model.json", "mobilenet.keras", "a.H5", "a.onnx"}) {
+  for (const std::string file : {"model.json", "mobilenet.keras", "a.H5", "a.hdf5", "a.onnx"}) {
     EXPECT_EQ(resumed(file).resume_from().name(), "/jobs/mine/" + file);
   }
   EXPECT_EQ(resumed({{"name", "./model.json"}}).resume_from().name(), "/jobs/mine/model.json");
