@@ -95,6 +95,21 @@ void WriteJob(const std::string& folder, const std::string& file, const json& ch
   WriteFile(folder + "/" + file, job.dump());
 }
 
+// A job that trains the same model as one of several.
+void WriteModelsJob(const std::string& folder, const json& train) {
+  const json loss = {
+      {"of", "flower(data)"}, {"target", "labels"}, {"loss", "sparse_categorical_crossentropy"}};
+  const json objective = {
+      {"trains", {"flower"}}, {"optimizer", "sgd"}, {"losses", json::array({loss})}};
+  const json job = {{"name", "flowers"},
+                    {"models", {{"flower", "model.json"}}},
+                    {"objectives", json::array({objective})},
+                    {"train", train},
+                    {"batch_size", 8},
+                    {"epochs", 1}};
+  WriteFile(folder + "/models.json", job.dump());
+}
+
 void WriteTfConfigs(const std::string& folder) {
   const json cluster = {{"chief", {"h:1"}}, {"ps", {"h:2", "h:3"}}, {"worker", {"h:4", "h:5"}}};
   for (const auto& [program, type] : std::vector<std::pair<std::string, std::string>>{
@@ -119,6 +134,7 @@ void WriteGoodProject(const std::string& folder) {
   WriteJob(folder, "idx_gz.json",
            {{"train", {{"idx", {{"features", "x.idx.gz"}, {"labels", "y.idx.gz"}}}}}});
   WriteJob(folder, "csv.json", {{"train", {{"csv", {{"files", "flowers.csv"}, {"labels", "y"}}}}}});
+  WriteModelsJob(folder, npy);
   WriteJob(folder, "cifar10.json",
            {{"train", {{"cifar10", {{"files", "batch.bin"}}}}}, {"model", "images.json"}});
 }

@@ -12,6 +12,7 @@ InputKind TfConfig();
 InputKind DaemonFlags();
 InputKind CairnFlags();
 InputKind JobFile();
+InputKind ModelsJobs();
 InputKind Model();
 InputKind Weights();
 InputKind NpyData();
@@ -23,7 +24,7 @@ InputKind State();
 
 // All tables, in the order of doc/errors.md.
 inline std::vector<InputKind> AllInputKinds() {
-  return {TfConfig(), DaemonFlags(), CairnFlags(), JobFile(),   Model(),      Weights(),
+  return {TfConfig(), DaemonFlags(), CairnFlags(), JobFile(),   ModelsJobs(), Model(), Weights(),
           NpyData(),  IdxData(),     CsvData(),    CifarData(), Prediction(), State()};
 }
 
