@@ -101,7 +101,7 @@ FAULTS = [
           "//tests/parameters:replica_set_test"),
     Fault("an update counts as replicated when one member has it",
           "parameters/update_replicator.cc",
-          "std::make_shared<Answers>(peer_count_ - 1, std::move(done));",
+          "std::make_shared<Answers>(static_cast<int>(peers_.size()), std::move(done));",
           "std::make_shared<Answers>(1, std::move(done));",
           "//tests/parameters:update_replicator_test"),
     Fault("a job continues from the replicas of any member, not of the newest",

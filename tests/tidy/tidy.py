@@ -133,6 +133,18 @@ def check_failpoints():
             yield f"tests/end_to_end/failpoints_test.cc: {test} does not arm {failpoint}"
 
 
+def check_planted():
+    """What a planted fault replaces is at one place of its file."""
+    sys.path.insert(0, str(ROOT / "tests/planted"))
+    sys.dont_write_bytecode = True
+    import planted  # pylint: disable=import-outside-toplevel
+    for fault in planted.FAULTS:
+        count = (ROOT / fault.file).read_text().count(fault.right)
+        if count != 1:
+            yield (f"tests/planted/planted.py: '{fault.name}' replaces what is {count} times in "
+                   f"{fault.file}, not once")
+
+
 def check_words():
     for name in tracked(".h", ".cc", ".cu", ".sh", ".py", ".bzl"):
         if name == "tests/tidy/tidy.py":
@@ -196,8 +208,8 @@ def check_thread_safety():
 
 
 CHECKS = [check_function_sizes, check_includes, check_nn_knows_no_job, check_retired_words,
-          check_environment, check_failpoints, check_words, check_rocksdb, check_tests, check_format,
-          check_thread_safety]
+          check_environment, check_failpoints, check_planted, check_words, check_rocksdb,
+          check_tests, check_format, check_thread_safety]
 
 
 def main():
