@@ -69,7 +69,7 @@ void AddFlags(CLI::App& app, Flags& flags) {
                  "Seconds that a job of a cluster without ps waits for a lost worker, before the "
                  "worker's parameters move to the others")
       ->capture_default_str()
-      ->check(Number(0, 31536000));
+      ->check(Number(0, 604800));
   app.add_option("--log_level", flags.log_level, "debug, info, warning or error")
       ->capture_default_str();
   app.add_option("--log_file", flags.log_file, "Append the log to this file too");
