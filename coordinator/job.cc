@@ -50,6 +50,7 @@ const std::vector<proto::Manifest>& Job::manifests() const {
 void Job::CommitWeights(Outbox* outbox) { journaled_.SetState(proto::QUEUED, outbox); }
 
 void Job::Activate(EventTime now, Outbox* outbox) {
+  delayed_ = false;
   if (record().state() == proto::QUEUED) {
     journaled_.SetState(proto::RUNNING, outbox);
   }
@@ -191,7 +192,6 @@ void Job::RollBack(const std::string& why, EventTime now, Outbox* outbox) {
     journaled_.run().set_rollbacks(journaled_.run().rollbacks() + 1);
     journaled_.Note(absl::StrCat(why, ": back to ", target), now);
   }
-  journaled_.run().set_stopped(false);
   NextGeneration(checkpoint, now, outbox);
 }
 
@@ -260,7 +260,7 @@ void Job::AdvanceRecovery(EventTime now, Outbox* outbox) {
     return RollBack("the lost blocks are in no worker's memory", now, outbox);
   }
   if (!loader_->failure().empty()) return Fail(loader_->failure(), now, outbox);
-  if (loader_->complete() && MissingPs().empty()) BeginTraining(now, outbox);
+  if (loader_->complete() && MissingPs().empty() && !delayed_) BeginTraining(now, outbox);
 }
 
 // The number of epochs that a restored job has completed. An epoch that ends exactly at the
@@ -302,19 +302,17 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
     if (!back.ok()) return Fail(std::string(back.message()), now, outbox);
     journaled_.run().set_epochs_cut(EpochsCut(applied->open));
   }
-  if (!resumed) {
+  if (resumed) {
+    journaled_.Note("the coordinator is back; nothing was lost", now);
+  } else {
     journaled_.run().set_restored(true);
     // All members have this generation in memory.
     journaled_.run().set_replicas_since(journaled_.run().generation());
-    journaled_.SaveRun(outbox);
   }
-  if (resumed) {
-    // It was to be a clean stop of all, and was one of the coordinator alone: what is lost from now
-    // on is lost.
-    journaled_.run().set_stopped(false);
-    journaled_.Note("the coordinator is back; nothing was lost", now);
-    journaled_.SaveRun(outbox);
-  }
+  // From here on a ps has more than the checkpoint of the clean stop. A job that is stopped or dies
+  // while it loads has lost nothing.
+  journaled_.run().set_stopped(false);
+  journaled_.SaveRun(outbox);
   journaled_.run().set_starts_exhausted(0);  // Journaled with the next change.
   training_ = std::make_unique<Training>(
       Training::Context{&*plan(), &journaled_.run(), history_.get(),
@@ -632,8 +630,10 @@ std::string Job::GoesOnFrom() const {
 }
 
 void Job::ContinueAfterStop() {
+  delayed_ = false;
+  if (training_ == nullptr) return;
   journaled_.run().set_stopped(false);
-  if (training_ != nullptr) training_->ContinueAfterStop();
+  training_->ContinueAfterStop();
 }
 
 void Job::Fail(const std::string& why, EventTime now, Outbox* outbox) {
@@ -697,7 +697,8 @@ std::string Job::WaitingFor() const {
     return "for workers";
   }
   if (Inspecting()) return absl::StrCat("for ", inspector_->Name(), " to read the data");
-  return Restoring() ? loader_->WaitingFor() : "";
+  if (!Restoring()) return "";
+  return delayed_ && loader_->complete() ? "for the cluster to stop" : loader_->WaitingFor();
 }
 
 proto::JobState Job::State() const {
