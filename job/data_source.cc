@@ -10,6 +10,8 @@
 #include "google/protobuf/message.h"
 #include "job/data_formats/cifar_formats.h"
 #include "job/data_formats/csv_format.h"
+#include "job/data_formats/npz_format.h"
+#include "job/data_formats/tfrecord_format.h"
 #include "job/model_objectives.h"
 
 namespace cairn::job {
@@ -59,9 +61,14 @@ absl::Status CheckSkipping(const std::string& path, const proto::DataSource& sou
   // In the other formats a damaged record cannot be told from its neighbors, except by numbers that
   // are not finite.
   const DataFormat* format = FormatOf(source);
-  if (format != nullptr && !source.has_csv()) {
+  if (format != nullptr && !format->skips_damaged) {
+    std::vector<std::string> others;
+    for (const DataFormat& each : DataFormats()) {
+      if (each.skips_damaged) others.emplace_back(each.name);
+    }
     return Invalid(
-        path, ".skip_damaged: is for csv only, not for ", format->name,
+        path, ".skip_damaged: is for ", absl::StrJoin(others, " and "), " only, not for ",
+        format->name,
         "; with \"allow_nan\": true the batches with numbers that are not finite are left "
         "out (see \"on_non_finite\")");
   }
@@ -224,6 +231,8 @@ const std::vector<DataFormat>& DataFormats() {
       CsvFormat(),
       Cifar10Format(),
       Cifar100Format(),
+      TfrecordFormat(),
+      NpzFormat(),
   };
   return *formats;
 }

@@ -34,6 +34,7 @@ absl::Status ChooseData(const std::string& data, proto::JobPlan* plan) {
   job->clear_validation_fraction();
   job->clear_validation_steps();
   plan->mutable_data()->clear_validation_files();
+  plan->mutable_data()->clear_validation_index();
   if (data == "train") {
     *job->mutable_validation() = job->train();
     return absl::OkStatus();
@@ -91,7 +92,8 @@ Command MakeEvaluateCommand() {
       "Each example counts once, as in the evaluation at the end of an epoch. The data files are "
       "read on this machine, not by the workers of the cluster. --data is one of: validation or "
       "train (the data of the job; train includes the rows of validation_fraction); a file (.csv "
-      "if the job trains from csv, .bin for cifar10 and cifar100), which is read like the "
+      "if the job trains from csv, .tfrecord, .npz, .bin for cifar10 and cifar100), which is read "
+      "like the "
       "training data; a JSON object like \"validation\" in a job file, or a file with one.";
   command.examples = {
       "cairn evaluate fashion_mnist_cnn", "cairn evaluate fashion_mnist_cnn --checkpoint 3 --json",

@@ -143,7 +143,8 @@ Command MakePredictCommand() {
   command.details =
       "An input file that ends in .npy is a NumPy array. Any other has the format of the job's "
       "validation data, or of its training data if there are none: csv with the same columns "
-      "(label columns may be absent), idx, CIFAR. Inputs are prepared like the data of the job: "
+      "(label columns may be absent), idx, CIFAR, tfrecord, npz. Inputs are prepared like the data "
+      "of the job: "
       "multiplied by \"scale\" unless --scale is given, standardized, texts looked up in the "
       "vocabularies. An output file that ends in .npy is a NumPy array with one entry for each "
       "example. One that ends in .csv has a header and one line for each example; its columns are "

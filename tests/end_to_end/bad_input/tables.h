@@ -19,13 +19,16 @@ InputKind NpyData();
 InputKind IdxData();
 InputKind CsvData();
 InputKind CifarData();
+InputKind TfrecordData();
+InputKind NpzData();
 InputKind Prediction();
 InputKind State();
 
 // All tables, in the order of doc/errors.md.
 inline std::vector<InputKind> AllInputKinds() {
-  return {TfConfig(), DaemonFlags(), CairnFlags(), JobFile(),   ModelsJobs(), Model(), Weights(),
-          NpyData(),  IdxData(),     CsvData(),    CifarData(), Prediction(), State()};
+  return {TfConfig(),  DaemonFlags(),  CairnFlags(), JobFile(),    ModelsJobs(),
+          Model(),     Weights(),      NpyData(),    IdxData(),    CsvData(),
+          CifarData(), TfrecordData(), NpzData(),    Prediction(), State()};
 }
 
 }  // namespace cairn::testing
