@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
-#include <iterator>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -16,6 +15,8 @@
 #include "job/data_source.h"
 #include "job/job_name.h"
 #include "job/job_numbers.h"
+#include "job/model_objectives.h"
+#include "nn/formats/model_file.h"
 
 namespace cairn::cli {
 namespace {
@@ -56,11 +57,18 @@ bool SaysLoss(const proto::Job& job) {
 
 absl::Status CheckJob(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(job::CheckJobName(job.name()));
-  if (job.model().empty()) return Missing("model", R"("model": "model.json")");
+  if (job.model().empty() && !job::HasModels(job)) {
+    return Missing("model", R"("model": "model.json")");
+  }
   if (!job.has_train()) {
     return Missing("train", R"("train": {"npy": {"features": "x.npy", "labels": "y.npy"}})");
   }
   CAIRN_RETURN_IF_ERROR(job::CheckJobData(job));
+  if (job::HasModels(job)) {
+    CAIRN_RETURN_IF_ERROR(job::CheckModelObjectives(job));
+    CAIRN_RETURN_IF_ERROR(job::ValidateJobLimits(job));
+    return CheckResumeFrom(job);
+  }
   if (!SaysLoss(job)) return Missing("loss", R"("loss": "sparse_categorical_crossentropy")");
   if (job.has_loss() && job.loss().name().empty()) return Missing("loss.name", R"("name": "mse")");
   if (!job.has_optimizer()) return Missing("optimizer", R"("optimizer": "adam")");
@@ -154,11 +162,7 @@ absl::Status NoDescription(const std::string& file, const proto::DataSource& tra
 
 bool ResumesFromFile(const proto::Job& job) {
   const std::string& name = job.resume_from().name();
-  static constexpr const char* kExtensions[] = {".keras", ".h5", ".hdf5", ".onnx", ".json"};
-  return absl::StrContains(name, '/') ||
-         std::any_of(std::begin(kExtensions), std::end(kExtensions), [&](const char* extension) {
-           return absl::EndsWithIgnoreCase(name, extension);
-         });
+  return absl::StrContains(name, '/') || nn::HasModelExtension(name);
 }
 
 absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string& folder) {
@@ -168,7 +172,8 @@ absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string
   CAIRN_RETURN_IF_ERROR(TakeOwnForms(&json, &job));
   CAIRN_RETURN_IF_ERROR(JsonToMessage(json, &job));
   CAIRN_RETURN_IF_ERROR(CheckJob(job));
-  Resolve(folder, job.mutable_model());
+  if (!job.model().empty()) Resolve(folder, job.mutable_model());
+  for (auto& [name, model] : *job.mutable_models()) Resolve(folder, &model);
   if (ResumesFromFile(job)) Resolve(folder, job.mutable_resume_from()->mutable_name());
   if (job.resume_from().has_state()) Resolve(folder, job.mutable_resume_from()->mutable_state());
   ResolveData(folder, job.mutable_train());

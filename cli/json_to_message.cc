@@ -34,6 +34,11 @@ const FieldDescriptor* FieldFor(const Descriptor& type, const std::string& key, 
   if (value.is_object()) {
     if (const auto* schedule = type.FindFieldByName(key + "_schedule")) return schedule;
   }
+  // "target" is a number or names an array.
+  if (value.is_string()) {
+    const auto* array = type.FindFieldByName(key + "_array");
+    if (array != nullptr && !array->is_repeated()) return array;
+  }
   // "validation_freq" is a number or a list of epochs.
   if (value.is_array()) {
     const auto* epochs = type.FindFieldByName(key + "_epochs");
@@ -139,6 +144,20 @@ absl::Status FieldWriter::WriteMessage(const std::string& path, const json& valu
   return FieldWriter(child, name).Write(path, value);
 }
 
+// An object whose keys are names: {"generator": "g.json"}.
+absl::Status ReadNamedMap(const std::string& path, const json& value, const FieldDescriptor* field,
+                          Message* message) {
+  if (!value.is_object()) return Expected(path, value, R"(an object like {"NAME": "FILE"})");
+  const Descriptor& entry_type = *field->message_type();
+  for (const auto& [key, each] : value.items()) {
+    Message* entry = message->GetReflection()->AddMessage(message, field);
+    entry->GetReflection()->SetString(entry, entry_type.map_key(), key);
+    CAIRN_RETURN_IF_ERROR(
+        FieldWriter(entry, entry_type.map_value()).Write(absl::StrCat(path, ".", key), each));
+  }
+  return absl::OkStatus();
+}
+
 // An object whose keys are whole numbers: {"0": 1.5, "1": 0.5}.
 absl::Status ReadMap(const std::string& path, const json& value, const FieldDescriptor* field,
                      Message* message) {
@@ -159,7 +178,12 @@ absl::Status ReadMap(const std::string& path, const json& value, const FieldDesc
 
 absl::Status ReadField(const std::string& path, const json& value, const FieldDescriptor* field,
                        Message* message) {
-  if (field->is_map()) return ReadMap(path, value, field, message);
+  if (field->is_map()) {
+    const bool is_named =
+        field->message_type()->map_key()->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+    return is_named ? ReadNamedMap(path, value, field, message)
+                    : ReadMap(path, value, field, message);
+  }
   FieldWriter writer(message, field);
   if (!field->is_repeated() || !value.is_array()) return writer.Write(path, value);
   for (size_t i = 0; i < value.size(); ++i) {

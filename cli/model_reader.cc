@@ -1,14 +1,18 @@
 #include "cli/model_reader.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/model/model_weights.h"
 #include "common/status_macros.h"
+#include "job/model_objectives.h"
 #include "nn/formats/imported_model.h"
+#include "nn/initializer.h"
 #include "nn/model.h"
+#include "nn/model_union.h"
 
 namespace cairn::cli {
 namespace {
@@ -76,6 +80,43 @@ absl::StatusOr<SubmittedModel> ReadModelFile(const std::string& file) {
   auto submitted = MatchWeights(std::move(imported), **model);
   if (!submitted.ok()) return AtModelFile(file, submitted.status());
   return submitted;
+}
+
+absl::StatusOr<SubmittedModel> ReadModelFiles(const proto::Job& job) {
+  // In the order of their names, because a map has none.
+  const std::map<std::string, std::string> files(job.models().begin(), job.models().end());
+  std::vector<SubmittedModel> models;
+  std::vector<nn::UnionPart> parts;
+  bool has_weights = false;
+  for (const auto& [name, file] : files) {
+    CAIRN_ASSIGN_OR_RETURN(SubmittedModel model, ReadModelFile(file));
+    parts.push_back({name, model.spec, job::ObjectiveOf(job, name) < 0});
+    has_weights |= !model.weights.empty();
+    models.push_back(std::move(model));
+  }
+  SubmittedModel result;
+  result.spec = nn::UnionOf(parts);
+  const auto all = nn::Model::Create(result.spec);
+  if (!all.ok())
+    return absl::InvalidArgumentError(absl::StrCat("models: ", all.status().message()));
+  if (!has_weights) return result;
+  size_t place = 0;  // In the variables of the union.
+  for (SubmittedModel& model : models) {
+    CAIRN_ASSIGN_OR_RETURN(const auto own, nn::Model::Create(model.spec));
+    for (size_t i = 0; i < own->variables().size(); ++i, ++place) {
+      const bool is_there = !model.weights.empty();
+      result.spec.add_weight_names(is_there ? model.spec.weight_names(static_cast<int>(i))
+                                            : own->variables()[i].name);
+      if (is_there) {
+        result.weights.push_back(std::move(model.weights[i]));
+        continue;
+      }
+      const nn::VariableSpec& variable = (*all)->variables()[place];
+      std::vector<float>& values = result.weights.emplace_back(variable.element_count());
+      nn::FillInitialValues(variable, job.seed(), 0, variable.element_count(), values.data());
+    }
+  }
+  return result;
 }
 
 }  // namespace cairn::cli

@@ -17,6 +17,7 @@
 #include "common/mutex.h"
 #include "common/status_macros.h"
 #include "common/version.h"
+#include "job/model_objectives.h"
 #include "storage/job_records.h"
 
 namespace cairn::cli {
@@ -25,7 +26,11 @@ absl::StatusOr<Submission> ReadSubmission(const std::string& job_file) {
   Submission submission;
   submission.file = job_file;
   CAIRN_ASSIGN_OR_RETURN(submission.job, ReadJobFile(job_file));
-  CAIRN_ASSIGN_OR_RETURN(submission.model, ReadModelFile(submission.job.model()));
+  if (!job::HasModels(submission.job)) {
+    CAIRN_ASSIGN_OR_RETURN(submission.model, ReadModelFile(submission.job.model()));
+    return submission;
+  }
+  CAIRN_ASSIGN_OR_RETURN(submission.model, ReadModelFiles(submission.job));
   return submission;
 }
 

@@ -256,9 +256,9 @@ absl::Status Corrupted(const char* what, uint64_t bytes) {
 
 absl::Status CheckPrefix(const Prefix& prefix, size_t frame_bytes) {
   if (prefix.magic != kMagic) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("not a frame: it begins with 0x", absl::Hex(prefix.magic), ", not 0x",
-                     absl::Hex(kMagic), "; is the sender another program?"));
+    return absl::DataLossError(absl::StrCat("not a frame: it begins with 0x",
+                                            absl::Hex(prefix.magic), ", not 0x", absl::Hex(kMagic),
+                                            "; is the sender another program?"));
   }
   const uint64_t head_bytes = HeadBytes(prefix);
   const bool shared = (prefix.flags & kPayloadIsShared) != 0;

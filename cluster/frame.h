@@ -114,8 +114,8 @@ absl::StatusOr<Frame> EncodeFrame(const google::protobuf::MessageLite& header,
 class FrameReader {
  public:
   // Verifies all sizes and the checksum of everything but the tensors, then parses the header into
-  // `*header`. DataLoss: the frame is truncated, too long or corrupted, or refers to unknown shared
-  // memory. InvalidArgument: not a frame, too large, or the header is not a message of this type.
+  // `*header`. DataLoss: not a frame, or it is truncated, too long or corrupted, or refers to
+  // unknown shared memory. InvalidArgument: too large, or the header is not a message of this type.
   static absl::StatusOr<FrameReader> Open(Frame frame, google::protobuf::MessageLite* header);
 
   FrameReader(FrameReader&&) noexcept;

@@ -30,7 +30,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
     return absl::UnimplementedError("the server does not have this service");
   }
   const auto code = static_cast<absl::StatusCode>(status.error_code());
-  const bool is_own = status.error_details() == Mark(status.error_code());
+  const bool is_own = IsFromServer(status);
   const bool is_damaged = !is_own && !status.error_details().empty();
   const bool is_unclear = code == absl::StatusCode::kUnknown || code == absl::StatusCode::kInternal;
   if (is_damaged || (!is_own && is_unclear)) return absl::UnavailableError(status.error_message());
@@ -41,6 +41,10 @@ grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   const auto code = static_cast<grpc::StatusCode>(status.code());
   return grpc::Status(code, Shortened(std::string(status.message())), Mark(code));
+}
+
+bool IsFromServer(const grpc::Status& status) {
+  return status.ok() || status.error_details() == Mark(status.error_code());
 }
 
 bool IsTransient(const absl::Status& status) {

@@ -16,6 +16,10 @@ namespace cairn::cluster {
 absl::Status FromGrpc(const grpc::Status& status);
 grpc::Status ToGrpc(const absl::Status& status);
 
+// True if the status is that of a Cairn server: OK, or made by ToGrpc. Otherwise gRPC made it,
+// because the server was not reached or the connection failed.
+bool IsFromServer(const grpc::Status& status);
+
 // Whether the same call may succeed later without a change of its arguments: UNAVAILABLE,
 // DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, and DATA_LOSS (a frame that was corrupted in transit).
 bool IsTransient(const absl::Status& status);

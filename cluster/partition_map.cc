@@ -266,6 +266,45 @@ proto::PartitionMap RebalanceBlocks(proto::PartitionMap map, uint32_t ps_count) 
   return map;
 }
 
+std::vector<uint32_t> MembersOf(const proto::PartitionMap& map) {
+  const bool all = static_cast<uint32_t>(map.blocks_size()) < map.ps_count();
+  std::vector<bool> has_blocks(map.ps_count(), all);
+  for (const proto::PartitionMap::Block& block : map.blocks()) has_blocks[block.ps()] = true;
+  std::vector<uint32_t> members;
+  for (uint32_t ps = 0; ps < map.ps_count(); ++ps) {
+    if (has_blocks[ps]) members.push_back(ps);
+  }
+  return members;
+}
+
+proto::PartitionMap MoveBlocksFrom(const std::set<uint32_t>& absent, proto::PartitionMap map) {
+  if (absent.empty()) return map;
+  std::vector<uint32_t> members = MembersOf(map);
+  std::erase_if(members, [&](uint32_t ps) { return absent.contains(ps); });
+  CAIRN_CHECK(!members.empty());
+  std::vector<int64_t> load(map.ps_count(), 0);
+  std::vector<uint32_t> moving;
+  for (int block = 0; block < map.blocks_size(); ++block) {
+    const uint32_t ps = map.blocks(block).ps();
+    if (absent.contains(ps)) {
+      moving.push_back(block);
+    } else {
+      load[ps] += BlockBytes(map, block);
+    }
+  }
+  std::stable_sort(moving.begin(), moving.end(), [&](uint32_t left, uint32_t right) {
+    return BlockBytes(map, left) > BlockBytes(map, right);
+  });
+  for (const uint32_t block : moving) {
+    const uint32_t least =
+        *std::min_element(members.begin(), members.end(),
+                          [&](uint32_t left, uint32_t right) { return load[left] < load[right]; });
+    load[least] += BlockBytes(map, block);
+    map.mutable_blocks(block)->set_ps(least);
+  }
+  return map;
+}
+
 absl::Status ValidatePartitionMap(const proto::PartitionMap& map) {
   CAIRN_RETURN_IF_ERROR(CheckPsCount(map.ps_count()));
   std::vector<std::tuple<std::string, absl::Span<const int64_t>, bool>> shapes;

@@ -2,6 +2,7 @@
 #define CAIRN_CLUSTER_PARTITION_MAP_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,15 @@ absl::StatusOr<proto::PartitionMap> PlaceVariables(absl::Span<const VariableExte
 // ps with the least bytes. The resulting loads differ by at most one block. Deterministic; returns
 // `map` unchanged if the number of ps is the same.
 proto::PartitionMap RebalanceBlocks(proto::PartitionMap map, uint32_t ps_count);
+
+// The ps that take part in a job: those that have blocks, ascending. With fewer blocks than ps, all
+// ps take part.
+std::vector<uint32_t> MembersOf(const proto::PartitionMap& map);
+
+// Moves the blocks of the ps in `absent`, largest first, to the other ps that have blocks, each to
+// the one with the least bytes. Deterministic. Requires that there are other ps with blocks, and at
+// least as many blocks as ps.
+proto::PartitionMap MoveBlocksFrom(const std::set<uint32_t>& absent, proto::PartitionMap map);
 
 // Checks a map from an untrusted source: every row of every variable is in exactly one block,
 // blocks are in order and not too large, and ps are less than ps_count. The functions below require

@@ -16,6 +16,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "cluster/grpc_status.h"
 #include "cluster/grpc_tag.h"
 #include "cluster/rpc_channel.h"
@@ -159,7 +161,7 @@ class PsClient::Impl {
   explicit Impl(const PsClientOptions& options);
   ~Impl();
 
-  int ps_count() const { return static_cast<int>(stubs_.size()); }
+  int ps_count() const { return static_cast<int>(options_.addresses.size()); }
 
   // The request's frame, to be made when it is known where it goes, unless the arguments are wrong.
   template <typename Header>
@@ -180,9 +182,19 @@ class PsClient::Impl {
 
   void Serve();
   void Ended(Call* call);
+  std::shared_ptr<grpc::GenericStub> Stub(int ps);
+  void AttemptEnded(int ps, absl::Time begun, const grpc::Status& status);
+
+  // To a ps.
+  struct Connection {
+    std::shared_ptr<grpc::GenericStub> stub;
+    absl::Time made;
+    absl::Time answered;  // The last time.
+  };
 
   const PsClientOptions options_;
-  std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
+  Mutex connections_mutex_;
+  std::vector<Connection> connections_ ABSL_GUARDED_BY(connections_mutex_);
   std::vector<std::unique_ptr<SharedMemoryLink>> links_;  // Empty: memory is not shared.
   grpc::CompletionQueue queue_;
   std::atomic<uint64_t> seed_ = RandomSeed();  // Of the next call's delays.
@@ -315,18 +327,21 @@ class PsClient::Impl::Call final : public GrpcTag {
   void AttemptLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     CAIRN_FAILPOINT("ps_client.send").IgnoreError();
     ++attempts_;
+    begun_ = absl::Now();
     context_ = std::make_unique<grpc::ClientContext>();
     context_->set_deadline(TimeIn(client_->options_.attempt_timeout));
     reply_.Clear();
-    reader_ = client_->stubs_[request_.ps]->PrepareUnaryCall(
-        context_.get(), absl::StrCat("/cairn.proto.ParameterServer/", request_.method),
-        *frame_->buffer(), &client_->queue_);
+    reader_ = client_->Stub(request_.ps)
+                  ->PrepareUnaryCall(context_.get(),
+                                     absl::StrCat("/cairn.proto.ParameterServer/", request_.method),
+                                     *frame_->buffer(), &client_->queue_);
     reader_->StartCall();
     reader_->Finish(&reply_, &status_, Released());
   }
 
   absl::Status AttemptResultLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     absl::Status result = FromGrpc(status_);
+    if (!cancelled_) client_->AttemptEnded(request_.ps, begun_, status_);
     if (result.ok()) result = CAIRN_FAILPOINT("ps_client.receive");
     if (result.ok() && !cancelled_) {
       auto buffer = std::make_shared<grpc::ByteBuffer>();
@@ -379,6 +394,7 @@ class PsClient::Impl::Call final : public GrpcTag {
   SharedArena::Allocation sent_ ABSL_GUARDED_BY(mutex_);
   SharedArena::Allocation received_ ABSL_GUARDED_BY(mutex_);
   // Of the attempt under way.
+  absl::Time begun_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<grpc::ClientContext> context_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader_ ABSL_GUARDED_BY(mutex_);
   grpc::ByteBuffer reply_ ABSL_GUARDED_BY(mutex_);
@@ -386,8 +402,10 @@ class PsClient::Impl::Call final : public GrpcTag {
 };
 
 PsClient::Impl::Impl(const PsClientOptions& options) : options_(options) {
+  MutexLock lock(&connections_mutex_);
   for (const std::string& address : options.addresses) {
-    stubs_.push_back(std::make_unique<grpc::GenericStub>(CreateChannel(address)));
+    connections_.push_back({std::make_shared<grpc::GenericStub>(CreateChannel(address)),
+                            absl::Now(), absl::InfinitePast()});
     if (!options.share_memory) continue;
     links_.push_back(std::make_unique<SharedMemoryLink>(RouteOf(address)));
   }
@@ -406,6 +424,32 @@ PsClient::Impl::~Impl() {
   }
   queue_.Shutdown();
   thread_.join();
+}
+
+std::shared_ptr<grpc::GenericStub> PsClient::Impl::Stub(int ps) {
+  MutexLock lock(&connections_mutex_);
+  return connections_[ps].stub;
+}
+
+// A connection that damaged bytes have spoiled may live on and answer gRPC's pings, but deliver no
+// call, or end each with an error of gRPC's ("Bad :te header", from the table of compressed
+// headers). So the next attempt uses a new connection after an error that the ps has not sent. A
+// timeout alone does not count while the ps answers others: it may have parked the call. Calls in
+// flight keep the old connection.
+void PsClient::Impl::AttemptEnded(int ps, absl::Time begun, const grpc::Status& status) {
+  std::shared_ptr<grpc::GenericStub> old;  // Destroyed without the lock.
+  MutexLock lock(&connections_mutex_);
+  Connection& connection = connections_[ps];
+  if (IsFromServer(status)) {
+    connection.answered = absl::Now();
+    return;
+  }
+  const bool timed_out = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+  const bool may_be_parked = timed_out && connection.answered >= begun;
+  if (may_be_parked || connection.made > begun) return;
+  old = std::exchange(connection.stub,
+                      std::make_shared<grpc::GenericStub>(CreateChannel(options_.addresses[ps])));
+  connection.made = absl::Now();
 }
 
 void PsClient::Impl::Serve() {

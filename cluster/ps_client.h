@@ -39,6 +39,9 @@ struct FetchedRecord {
 // the ledgers make that safe. Everything else (FAILED_PRECONDITION: wrong job, generation or
 // cluster) is the result at once. Thread-safe.
 //
+// If an attempt times out and the ps has answered nothing meanwhile, or ends with an error that the
+// ps has not sent, the next one uses a new connection: damaged bytes may have spoiled the old one.
+//
 // Callbacks run on the client's thread, exactly once for each call, and must not block; they may
 // start other calls. Destinations must stay valid until then; pieces as FramePiece says.
 //

@@ -95,7 +95,7 @@ class TaskSession::Impl {
   const SessionOptions options_;
   SessionHandler* const handler_;
   const uint64_t instance_id_;
-  const std::unique_ptr<proto::Coordinator::Stub> stub_;
+  std::unique_ptr<proto::Coordinator::Stub> stub_;  // Only the stream's thread uses it.
   const RealClock clock_;
 
   // Used only by the stream's thread.
@@ -228,6 +228,8 @@ void TaskSession::Impl::StreamDone(absl::Status status) {
 void TaskSession::Impl::MaintainStream() {
   do {
     const absl::Status why = RunStream();
+    // The connection may be spoiled and live on (see PsClient): the next stream gets a new one.
+    stub_ = proto::Coordinator::NewStub(CreateChannel(options_.address));
     MutexLock lock(&mutex_);
     if (stopping_) return;
     if (!std::exchange(disconnect_was_logged_, true)) {

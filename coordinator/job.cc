@@ -50,6 +50,7 @@ const std::vector<proto::Manifest>& Job::manifests() const {
 void Job::CommitWeights(Outbox* outbox) { journaled_.SetState(proto::QUEUED, outbox); }
 
 void Job::Activate(EventTime now, Outbox* outbox) {
+  delayed_ = false;
   if (record().state() == proto::QUEUED) {
     journaled_.SetState(proto::RUNNING, outbox);
   }
@@ -126,6 +127,11 @@ void Job::NextGeneration(uint64_t checkpoint, EventTime now, Outbox* outbox) {
 void Job::Recover(const std::string& why, EventTime now, Outbox* outbox) {
   // After a clean stop nobody has anything in memory.
   if (!loader_->replicated() || journaled_.run().stopped()) return RollBack(why, now, outbox);
+  journaled_.Note(absl::StrCat(why, ": its blocks come from the memory of the others"), now);
+  ContinueFromReplicas(why, now, outbox);
+}
+
+void Job::ContinueFromReplicas(const std::string& why, EventTime now, Outbox* outbox) {
   const uint64_t base = NewestOfGeneration();
   LeaveTraining(absl::StrCat(why, "; the job continues from the memory of the others"), outbox);
   proto::RunRecord& run = journaled_.run();
@@ -135,11 +141,19 @@ void Job::Recover(const std::string& why, EventTime now, Outbox* outbox) {
     if (run.kept_cut().to_evaluate()) run.set_epochs_cut(run.kept_cut().epoch());
     if (run.kept_cut().to_persist()) run.set_renew_checkpoint(true);
   }
-  journaled_.Note(absl::StrCat(why, ": its blocks come from the memory of the others"), now);
-  loader_->BeginFromReplicas(base, outbox);
+  loader_->BeginFromReplicas(base, now, outbox);
   leases_.clear();
   workers_.ForgetAll();
   active_ = true;
+}
+
+// Members that were absent are alive again. They get the blocks from the others, between two
+// updates. A cut that is kept is written and evaluated first.
+void Job::TakeBack(const std::string& returned, EventTime now, Outbox* outbox) {
+  if (journaled_.run().has_kept_cut() || !loader_->replicated()) return;
+  const std::string why = absl::StrCat(returned, " takes part again");
+  journaled_.Note(why, now);
+  ContinueFromReplicas(why, now, outbox);
 }
 
 // The newest checkpoint that is a part of the current generation's history (see
@@ -178,7 +192,6 @@ void Job::RollBack(const std::string& why, EventTime now, Outbox* outbox) {
     journaled_.run().set_rollbacks(journaled_.run().rollbacks() + 1);
     journaled_.Note(absl::StrCat(why, ": back to ", target), now);
   }
-  journaled_.run().set_stopped(false);
   NextGeneration(checkpoint, now, outbox);
 }
 
@@ -240,11 +253,14 @@ void Job::HalveRate(const std::string& why, EventTime now, Outbox* outbox) {
 
 void Job::AdvanceRecovery(EventTime now, Outbox* outbox) {
   loader_->Advance(now, outbox);
+  if (const std::string overdue = loader_->Overdue(now); Resuming() && !overdue.empty()) {
+    return Recover(absl::StrCat(overdue, " did not come back"), now, outbox);
+  }
   if (loader_->replicas_lost()) {
     return RollBack("the lost blocks are in no worker's memory", now, outbox);
   }
   if (!loader_->failure().empty()) return Fail(loader_->failure(), now, outbox);
-  if (loader_->complete() && MissingPs().empty()) BeginTraining(now, outbox);
+  if (loader_->complete() && MissingPs().empty() && !delayed_) BeginTraining(now, outbox);
 }
 
 // The number of epochs that a restored job has completed. An epoch that ends exactly at the
@@ -286,19 +302,17 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
     if (!back.ok()) return Fail(std::string(back.message()), now, outbox);
     journaled_.run().set_epochs_cut(EpochsCut(applied->open));
   }
-  if (!resumed) {
+  if (resumed) {
+    journaled_.Note("the coordinator is back; nothing was lost", now);
+  } else {
     journaled_.run().set_restored(true);
     // All members have this generation in memory.
     journaled_.run().set_replicas_since(journaled_.run().generation());
-    journaled_.SaveRun(outbox);
   }
-  if (resumed) {
-    // It was to be a clean stop of all, and was one of the coordinator alone: what is lost from now
-    // on is lost.
-    journaled_.run().set_stopped(false);
-    journaled_.Note("the coordinator is back; nothing was lost", now);
-    journaled_.SaveRun(outbox);
-  }
+  // From here on a ps has more than the checkpoint of the clean stop. A job that is stopped or dies
+  // while it loads has lost nothing.
+  journaled_.run().set_stopped(false);
+  journaled_.SaveRun(outbox);
   journaled_.run().set_starts_exhausted(0);  // Journaled with the next change.
   training_ = std::make_unique<Training>(
       Training::Context{&*plan(), &journaled_.run(), history_.get(),
@@ -307,7 +321,7 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
   if (resumed) training_->Resume(now, outbox);
   if (resumed || continued) {
     for (uint32_t ps = 0; ps < plan()->partition().ps_count(); ++ps) {
-      loader_->RequestSnapshotLists(ps, outbox);
+      if (!loader_->IsAbsent(ps)) loader_->RequestSnapshotLists(ps, AllManifests(), outbox);
     }
   }
   outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.begin_training"); });
@@ -372,9 +386,10 @@ void Job::PsJoined(uint32_t ps, const proto::Join& join, bool continues, Outbox*
   if (!loader_.has_value()) return;
   const bool has_job = join.job_id() == id() && join.generation() == journaled_.run().generation();
   if (!continues) duplicates_seen_[ps] = has_job ? join.duplicates_refused() : 0;
+  if (loader_->IsAbsent(ps)) return;  // Advance takes it back.
   if (trains() && continues && has_job) {
     loader_->PsAway(ps);  // Nothing more comes over its old stream.
-    loader_->RequestSnapshotLists(ps, outbox);
+    loader_->RequestSnapshotLists(ps, AllManifests(), outbox);
     return training_->PsReconnected(ps, outbox);
   }
   if (Restoring() || (Resuming() && has_job)) {
@@ -390,7 +405,7 @@ void Job::PsAway(uint32_t ps) {
 }
 
 void Job::PsLost(uint32_t ps, EventTime now, Outbox* outbox) {
-  if (!loader_.has_value()) return;
+  if (!loader_.has_value() || loader_->IsAbsent(ps)) return;
   loader_->PsLost(ps);
   if (trains() || Resuming()) {
     Recover(absl::StrCat("ps ", ps, " was lost"), now, outbox);
@@ -411,11 +426,11 @@ std::vector<proto::Manifest> Job::AllManifests() const {
   return training_ != nullptr ? training_->all_manifests() : journaled_.manifests();
 }
 
-// The ps that are not live: "ps 1, ps 3", or empty.
+// The ps that are neither live nor absent: "ps 1, ps 3", or empty.
 std::string Job::MissingPs() const {
   std::string missing;
   for (uint32_t ps = 0; ps < members_.options().ps_addresses.size(); ++ps) {
-    if (members_.IsLive(PsTask(ps))) continue;
+    if (members_.IsLive(PsTask(ps)) || (loader_.has_value() && loader_->IsAbsent(ps))) continue;
     absl::StrAppend(&missing, missing.empty() ? "" : ", ", PsTask(ps).Name());
   }
   return missing;
@@ -524,6 +539,11 @@ void Job::Advance(EventTime now, Outbox* outbox) {
     const uint32_t ps = *std::exchange(lost_ps_, std::nullopt);
     PsLost(ps, now, outbox);
   }
+  if (trains()) {
+    if (const std::string returned = loader_->Returned(); !returned.empty()) {
+      TakeBack(returned, now, outbox);
+    }
+  }
   RetryWorkers(now, outbox);
   if (const auto why = workers_.WhyNoneEligible(now.monotonic)) Fail(*why, now, outbox);
   if (Inspecting()) AdvanceInspection(outbox);
@@ -610,8 +630,10 @@ std::string Job::GoesOnFrom() const {
 }
 
 void Job::ContinueAfterStop() {
+  delayed_ = false;
+  if (training_ == nullptr) return;
   journaled_.run().set_stopped(false);
-  if (training_ != nullptr) training_->ContinueAfterStop();
+  training_->ContinueAfterStop();
 }
 
 void Job::Fail(const std::string& why, EventTime now, Outbox* outbox) {
@@ -675,7 +697,8 @@ std::string Job::WaitingFor() const {
     return "for workers";
   }
   if (Inspecting()) return absl::StrCat("for ", inspector_->Name(), " to read the data");
-  return Restoring() ? loader_->WaitingFor() : "";
+  if (!Restoring()) return "";
+  return delayed_ && loader_->complete() ? "for the cluster to stop" : loader_->WaitingFor();
 }
 
 proto::JobState Job::State() const {

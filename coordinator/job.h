@@ -71,7 +71,10 @@ class Job {
   void AskForCheckpoint(const std::string& reason, CheckpointCallback callback, Outbox* outbox);
   // FailedPrecondition unless it trains.
   void Profile(const ProfileSession::Options& options, ProfileCallback callback, Outbox* outbox);
-  // Continues the job after a checkpoint for a stop that did not follow.
+  // For a stop of a job that does not train yet: it does not begin until ContinueAfterStop. A job
+  // that only waits for its members after a coordinator's restart is not delayed.
+  void DelayTraining() { delayed_ = !trains() && !Resuming(); }
+  // Continues the job after the preparation of a stop that did not follow.
   void ContinueAfterStop();
   // The client that asked for a stop waits no longer: a late checkpoint does not stop the job.
   void CancelStop() {
@@ -116,6 +119,8 @@ class Job {
   void RetryWorkers(EventTime now, Outbox* outbox);
   void AdvanceRecovery(EventTime now, Outbox* outbox);
   void Recover(const std::string& why, EventTime now, Outbox* outbox);
+  void ContinueFromReplicas(const std::string& why, EventTime now, Outbox* outbox);
+  void TakeBack(const std::string& returned, EventTime now, Outbox* outbox);
   uint64_t NewestOfGeneration() const;
   void RollBack(const std::string& why, EventTime now, Outbox* outbox);
   void LeaveTraining(const std::string& why, Outbox* outbox);
@@ -145,6 +150,7 @@ class Job {
   EligibleWorkers workers_;
 
   bool active_ = false;
+  bool delayed_ = false;  // By a stop; see DelayTraining.
   std::optional<TaskId> inspector_;
   std::optional<JobLoader> loader_;  // Set once there is a plan.
   std::unique_ptr<History> history_;

@@ -11,8 +11,8 @@
 #include "cluster/partition_map.h"
 #include "common/status_macros.h"
 #include "job/job_plan.h"
+#include "job/model_program.h"
 #include "nn/model.h"
-#include "nn/optimizer.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -115,23 +115,25 @@ std::string CheckDisks(absl::Span<const PsSize> sizes, const proto::Job& job,
 }  // namespace
 
 std::vector<PsSize> ComputeSizes(const proto::PartitionMap& partition,
-                                 absl::Span<const nn::VariableSpec> variables, int slot_count) {
+                                 absl::Span<const nn::VariableSpec> variables,
+                                 const job::VariableRules& rules) {
   std::vector<PsSize> sizes(partition.ps_count());
   for (int block = 0; block < partition.blocks_size(); ++block) {
     const int64_t bytes = cluster::BlockBytes(partition, block);
     PsSize& size = sizes[partition.blocks(block).ps()];
     size.values += bytes;
-    const nn::VariableSpec& variable = variables[partition.blocks(block).variable()];
-    if (variable.update == nn::VariableSpec::Update::kOptimized) size.slots += slot_count * bytes;
+    const uint32_t variable = partition.blocks(block).variable();
+    if (variables[variable].update != nn::VariableSpec::Update::kOptimized) continue;
+    size.slots += rules.optimizers[rules.optimizer_of[variable]]->slot_count() * bytes;
   }
   return sizes;
 }
 
 absl::StatusOr<std::vector<PsSize>> ComputeSizes(const proto::JobPlan& plan) {
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<nn::Model> model, nn::Model::Create(plan.model()));
-  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<nn::Optimizer> optimizer,
-                         nn::CreateOptimizer(plan.job().optimizer()));
-  return ComputeSizes(plan.partition(), model->variables(), optimizer->slot_count());
+  CAIRN_ASSIGN_OR_RETURN(const job::VariableRules rules,
+                         job::VariableRules::Create(plan.job(), plan.model(), model->variables()));
+  return ComputeSizes(plan.partition(), model->variables(), rules);
 }
 
 void AddReplicas(std::vector<PsSize>* sizes) {

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "coordinator/membership.h"
+#include "job/model_program.h"
 #include "nn/variable_spec.h"
 #include "proto/job.pb.h"
 
@@ -24,9 +25,10 @@ struct PsSize {
   int64_t memory() const { return total() + replicas; }
 };
 
-// By ps. `slot_count`: the slots that the optimizer has for each variable that it updates.
+// By ps. `rules` are those of the variables.
 std::vector<PsSize> ComputeSizes(const proto::PartitionMap& partition,
-                                 absl::Span<const nn::VariableSpec> variables, int slot_count);
+                                 absl::Span<const nn::VariableSpec> variables,
+                                 const job::VariableRules& rules);
 absl::StatusOr<std::vector<PsSize>> ComputeSizes(const proto::JobPlan& plan);
 
 // For a job in which every ps has a replica of every block: sets `replicas`.

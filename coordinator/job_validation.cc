@@ -19,6 +19,8 @@
 #include "job/job_numbers.h"
 #include "job/job_objective.h"
 #include "job/job_outputs.h"
+#include "job/model_objectives.h"
+#include "job/model_program.h"
 #include "job/partitioner.h"
 #include "job/report_keys.h"
 #include "nn/model.h"
@@ -86,6 +88,7 @@ absl::Status CheckClassWeight(const proto::Job& job, const nn::Model& model,
 
 absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
   CAIRN_RETURN_IF_ERROR(CreateCallbacks(job).status());
+  if (job::HasModels(job)) return CheckMetricNames(job);
   if (job.optimizer().name().empty()) return Invalid("optimizer: is missing");
   CAIRN_ASSIGN_OR_RETURN(const nn::Objective objective, job::CreateObjective(job, model));
   CAIRN_RETURN_IF_ERROR(At("optimizer", nn::CreateOptimizer(job.optimizer()).status()));
@@ -102,12 +105,41 @@ absl::Status ResolveJob(const nn::Model& model, proto::Job* job) {
   return job::ResolveLabels("validation", model, job->mutable_validation());
 }
 
+// The same for a job of several models: the losses of the objectives become the metrics.
+absl::Status ResolveModels(const proto::ModelSpec& spec, const nn::Model& model, proto::Job* job) {
+  for (const proto::ModelObjective& objective : job->objectives()) {
+    proto::MetricArguments* arguments = job->add_metric_arguments();
+    arguments->set_index(job->metrics_size());
+    arguments->mutable_metric()->set_name("loss");
+    job->add_metrics(absl::StrCat(job::ObjectiveName(objective), "_loss"));
+  }
+  CAIRN_ASSIGN_OR_RETURN(const job::ModelProgram program,
+                         job::ModelProgram::Create(*job, spec, model));
+  const job::DataFormat* const format = job::FormatOf(job->train());
+  if (!job::UsesLabels(*job) && format != nullptr && format->has_array_files()) {
+    // Labels that no loss takes are not read.
+    const job::FileLists lists = format->lists(job->mutable_train());
+    lists.labels->Clear();
+    lists.label_outputs->Clear();
+  }
+  CAIRN_RETURN_IF_ERROR(job::ResolveLabels("train", *program.data_model, job->mutable_train()));
+  return job::CheckDataFitsModel(*job, *program.data_model);
+}
+
+// Normalizes what the job says about its model or models, and checks that the data fit.
+absl::Status ResolveAll(const proto::ModelSpec& spec, const nn::Model& model, proto::Job* job) {
+  if (job::HasModels(*job)) return ResolveModels(spec, model, job);
+  CAIRN_RETURN_IF_ERROR(ResolveJob(model, job));
+  return job::CheckDataFitsModel(*job, model);
+}
+
 }  // namespace
 
 absl::Status ValidateFields(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(job::CheckJobName(job.name()));
   if (!job.has_train()) return Invalid("train: is missing; say where the examples are");
   CAIRN_RETURN_IF_ERROR(CheckData(job));
+  if (job::HasModels(job)) CAIRN_RETURN_IF_ERROR(job::CheckModelObjectives(job));
   return job::ValidateJobLimits(job);
 }
 
@@ -124,15 +156,17 @@ absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_co
   }
   auto model = nn::Model::Create(request.model());
   CAIRN_RETURN_IF_ERROR(At("model", model.status()));
-  CAIRN_RETURN_IF_ERROR(ResolveJob(**model, &job));
-  CAIRN_RETURN_IF_ERROR(job::CheckDataFitsModel(job, **model));
+  CAIRN_RETURN_IF_ERROR(ResolveAll(request.model(), **model, &job));
   CAIRN_RETURN_IF_ERROR(CheckLearning(job, **model));
+  CAIRN_ASSIGN_OR_RETURN(const job::VariableRules rules,
+                         job::VariableRules::Create(job, request.model(), (*model)->variables()));
 
   ValidatedJob validated;
   std::vector<cluster::VariableExtent> extents;
   bool learns = false;
-  const bool needs_whole = (*nn::CreateOptimizer(job.optimizer()))->needs_whole_variables();
-  for (const nn::VariableSpec& variable : (*model)->variables()) {
+  for (size_t i = 0; i < (*model)->variables().size(); ++i) {
+    const nn::VariableSpec& variable = (*model)->variables()[i];
+    const bool needs_whole = rules.optimizers[rules.optimizer_of[i]]->needs_whole_variables();
     extents.push_back({variable.name, variable.shape,
                        variable.update != nn::VariableSpec::Update::kFrozen,
                        job::ShardsOf(job.partitioner(), variable.shape, ps_count),
@@ -144,8 +178,7 @@ absl::StatusOr<ValidatedJob> ValidateJob(proto::SubmitRequest request, int ps_co
   auto partition = cluster::PlaceVariables(extents, ps_count, job::PlacementOf(job.partitioner()));
   CAIRN_RETURN_IF_ERROR(At("model", partition.status()));
   validated.partition = *std::move(partition);
-  validated.sizes = ComputeSizes(validated.partition, (*model)->variables(),
-                                 (*nn::CreateOptimizer(job.optimizer()))->slot_count());
+  validated.sizes = ComputeSizes(validated.partition, (*model)->variables(), rules);
   validated.request = std::move(request);
   return validated;
 }

@@ -41,6 +41,7 @@ struct Flags {
   double lease_seconds = 10;
   double stop_seconds = 20;
   double progress_timeout = 60;
+  double rejoin_timeout = 30;
 };
 
 void AddFlags(CLI::App& app, Flags& flags) {
@@ -64,6 +65,11 @@ void AddFlags(CLI::App& app, Flags& flags) {
          "the checkpoint of a live ps is given up")
       ->capture_default_str()
       ->check(Number(1, 86400));
+  app.add_option("--rejoin_timeout", flags.rejoin_timeout,
+                 "Seconds that a job of a cluster without ps waits for a lost worker, before the "
+                 "worker's parameters move to the others")
+      ->capture_default_str()
+      ->check(Number(0, 604800));
   app.add_option("--log_level", flags.log_level, "debug, info, warning or error")
       ->capture_default_str();
   app.add_option("--log_file", flags.log_file, "Append the log to this file too");
@@ -87,6 +93,7 @@ Scheduler::Options MakeSchedulerOptions(const cluster::TfConfig& config, const F
   options.membership.workers_hold_parameters = config.WorkersHoldParameters();
   options.membership.lease = absl::Seconds(flags.lease_seconds);
   options.membership.progress_timeout = absl::Seconds(flags.progress_timeout);
+  options.membership.rejoin_timeout = absl::Seconds(flags.rejoin_timeout);
   for (const auto& [index, address] : config.workers) {
     options.membership.named_workers.insert(index);
   }

@@ -613,11 +613,16 @@ void Scheduler::PrepareStop(absl::Duration timeout, StopCallback callback, Event
     reply.mutable_manifest()->clear_partition();
     callback(std::move(reply));
   };
+  stops_.push_back(stop);
   if (active_ != nullptr && active_->trains()) {
-    stops_.push_back(stop);
     active_->AskForCheckpoint("stop", answer, outbox);
   } else {
-    outbox->replies.push_back([stop] { stop->callback(proto::PrepareStopReply()); });
+    // There is nothing to save, and nothing may be trained before the daemons end: it would be
+    // lost.
+    if (active_ != nullptr) active_->DelayTraining();
+    stop->deadline = now.monotonic;
+    outbox->replies.push_back(
+        [stop] { std::exchange(stop->callback, nullptr)(proto::PrepareStopReply()); });
   }
   Advance(now, outbox);
 }

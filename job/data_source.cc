@@ -10,6 +10,9 @@
 #include "google/protobuf/message.h"
 #include "job/data_formats/cifar_formats.h"
 #include "job/data_formats/csv_format.h"
+#include "job/data_formats/npz_format.h"
+#include "job/data_formats/tfrecord_format.h"
+#include "job/model_objectives.h"
 #include "nn/text_input.h"
 
 namespace cairn::job {
@@ -30,7 +33,8 @@ const char* FileField(const FileLists& lists) {
   return lists.labels != nullptr ? "features" : "files";
 }
 
-absl::Status CheckFormat(const std::string& source_path, const proto::DataSource& source) {
+absl::Status CheckFormat(const std::string& source_path, const proto::DataSource& source,
+                         bool needs_labels) {
   const DataFormat* format = FormatOf(source);
   if (format == nullptr) {
     return Invalid(source_path, ": has no format (", DataFormatNames(),
@@ -44,7 +48,7 @@ absl::Status CheckFormat(const std::string& source_path, const proto::DataSource
                          absl::StrCat("\"", field, "\": \"", example, "\""));
   };
   CAIRN_RETURN_IF_ERROR(check_list(FileField(lists), *lists.features, format->file_example));
-  if (lists.labels != nullptr) {
+  if (lists.labels != nullptr && (needs_labels || !lists.labels->empty())) {
     CAIRN_RETURN_IF_ERROR(check_list("labels", *lists.labels, format->labels_example));
   }
   return format->check == nullptr ? absl::OkStatus() : format->check(path, source);
@@ -58,9 +62,14 @@ absl::Status CheckSkipping(const std::string& path, const proto::DataSource& sou
   // In the other formats a damaged record cannot be told from its neighbors, except by numbers that
   // are not finite.
   const DataFormat* format = FormatOf(source);
-  if (format != nullptr && !source.has_csv()) {
+  if (format != nullptr && !format->skips_damaged) {
+    std::vector<std::string> others;
+    for (const DataFormat& each : DataFormats()) {
+      if (each.skips_damaged) others.emplace_back(each.name);
+    }
     return Invalid(
-        path, ".skip_damaged: is for csv only, not for ", format->name,
+        path, ".skip_damaged: is for ", absl::StrJoin(others, " and "), " only, not for ",
+        format->name,
         "; with \"allow_nan\": true the batches with numbers that are not finite are left "
         "out (see \"on_non_finite\")");
   }
@@ -88,7 +97,8 @@ absl::Status CheckRows(const std::string& path, const proto::DataSource& source)
                  "rows; keep one of them");
 }
 
-absl::Status CheckSource(const std::string& path, const proto::DataSource& source) {
+absl::Status CheckSource(const std::string& path, const proto::DataSource& source,
+                         bool needs_labels = true) {
   if (source.has_scale() && !std::isfinite(source.scale())) {
     return Invalid(path, ".scale: ", source.scale(), " is not a finite number");
   }
@@ -97,7 +107,7 @@ absl::Status CheckSource(const std::string& path, const proto::DataSource& sourc
   }
   CAIRN_RETURN_IF_ERROR(CheckSkipping(path, source));
   CAIRN_RETURN_IF_ERROR(CheckRows(path, source));
-  return CheckFormat(path, source);
+  return CheckFormat(path, source, needs_labels);
 }
 
 absl::Status CheckFraction(const proto::Job& job) {
@@ -168,7 +178,8 @@ void AddFiles(const std::string& path, FileNames* files, std::vector<DataFile>* 
 }  // namespace
 
 absl::Status CheckJobData(const proto::Job& job) {
-  CAIRN_RETURN_IF_ERROR(CheckSource("train", job.train()));
+  // Training without labels is for objectives of several models.
+  CAIRN_RETURN_IF_ERROR(CheckSource("train", job.train(), !HasModels(job) || UsesLabels(job)));
   if (job.has_validation()) {
     if (job.validation().standardize() && !job.train().standardize()) {
       return Invalid("validation.standardize: belongs to the training data; set it in \"train\"");
@@ -224,6 +235,8 @@ const std::vector<DataFormat>& DataFormats() {
       CsvFormat(),
       Cifar10Format(),
       Cifar100Format(),
+      TfrecordFormat(),
+      NpzFormat(),
   };
   return *formats;
 }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "job/model_objectives.h"
 
 namespace cairn::job {
 namespace {
@@ -38,6 +39,19 @@ absl::StatusOr<nn::Objective::OutputLoss> CreateOutputLoss(const proto::Job& job
   return nn::Objective::OutputLoss{.loss = *std::move(loss), .weight = weight};
 }
 
+absl::StatusOr<nn::Objective> LossesOfObjectives(const proto::Job& job, const nn::Model& model) {
+  std::vector<nn::Objective::OutputMetric> metrics;
+  for (const proto::ModelObjective& objective : job.objectives()) {
+    if (objective.losses().empty()) return absl::InvalidArgumentError("an objective has no losses");
+    CAIRN_ASSIGN_OR_RETURN(const auto loss, nn::CreateLoss(objective.losses(0).loss()));
+    proto::Metric config;
+    config.set_name("loss");
+    nn::Objective::OutputMetric& metric = metrics.emplace_back();
+    CAIRN_ASSIGN_OR_RETURN(metric.metric, nn::CreateMetric(config, *loss, model.output_shape()));
+  }
+  return nn::Objective({}, std::move(metrics));
+}
+
 }  // namespace
 
 std::vector<JobMetric> JobMetrics(const proto::Job& job) {
@@ -51,6 +65,7 @@ std::vector<JobMetric> JobMetrics(const proto::Job& job) {
 }
 
 absl::StatusOr<nn::Objective> CreateObjective(const proto::Job& job, const nn::Model& model) {
+  if (HasModels(job)) return LossesOfObjectives(job, model);
   std::vector<nn::Objective::OutputLoss> losses;
   std::vector<nn::Objective::OutputMetric> output_metrics;
   const int outputs = static_cast<int>(model.outputs().size());

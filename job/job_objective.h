@@ -20,8 +20,10 @@ struct JobMetric {
 // The metrics of a job, in the order of Job.metrics.
 std::vector<JobMetric> JobMetrics(const proto::Job& job);
 
-// The objective of a job to which ResolveOutputs has been applied. InvalidArgument starts with the
-// field's path; otherwise errors are those of nn::CreateLoss and nn::CreateMetric.
+// The objective of a job to which ResolveOutputs has been applied. In a job of several models it
+// has no losses, and as metrics the losses of the objectives: their states are sums of losses and
+// numbers of examples. InvalidArgument starts with the field's path; otherwise errors are those of
+// nn::CreateLoss and nn::CreateMetric.
 absl::StatusOr<nn::Objective> CreateObjective(const proto::Job& job, const nn::Model& model);
 
 }  // namespace cairn::job

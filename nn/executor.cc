@@ -48,7 +48,7 @@ Executor::Executor(const Model* model, const Objective* objective, const Options
       objective_(objective != nullptr ? *objective : no_objective_),
       options_(options),
       device_(device),
-      flow_(*model),
+      flow_(*model, options.trained),
       fusion_(*model, *device),
       stages_(model->nodes().size()) {
   for (size_t i = 0; i < objective_.losses().size(); ++i) {
@@ -79,6 +79,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Model* model,
   device->UseThreads(options.threads);
   std::unique_ptr<Executor> executor(new Executor(model, objective, options, device));
   CAIRN_RETURN_IF_ERROR(executor->AllocateVariables());
+  if (options.variables_only) return executor;
   CAIRN_RETURN_IF_ERROR(executor->AllocateOutputs());
   if (options.training) CAIRN_RETURN_IF_ERROR(executor->AllocateGradients());
   CAIRN_RETURN_IF_ERROR(executor->CreateLossKernels());
@@ -94,13 +95,18 @@ absl::StatusOr<float*> Executor::Allocate(int64_t count) {
 }
 
 absl::Status Executor::AllocateVariables() {
-  for (const VariableSpec& variable : model_->variables()) {
+  for (size_t v = 0; v < model_->variables().size(); ++v) {
+    const VariableSpec& variable = model_->variables()[v];
     const int64_t count = variable.element_count();
-    CAIRN_ASSIGN_OR_RETURN(float* values, Allocate(count));
-    CAIRN_RETURN_IF_ERROR(device_->Zero(values, count * sizeof(float)));
-    values_.push_back(values);
+    if (options_.values_of != nullptr) {
+      values_.push_back(options_.values_of->values_[options_.shared_variables[v]]);
+    } else {
+      CAIRN_ASSIGN_OR_RETURN(float* values, Allocate(count));
+      CAIRN_RETURN_IF_ERROR(device_->Zero(values, count * sizeof(float)));
+      values_.push_back(values);
+    }
     float* gradient = nullptr;
-    if (options_.training && variable.update != VariableSpec::Update::kFrozen) {
+    if (options_.training && variable.update != VariableSpec::Update::kFrozen && IsTrained(v)) {
       CAIRN_ASSIGN_OR_RETURN(gradient, Allocate(count));
       CAIRN_RETURN_IF_ERROR(device_->Zero(gradient, count * sizeof(float)));
     }
@@ -214,6 +220,7 @@ absl::Status Executor::CreateLossKernels() {
       // A shared variable is penalized once. As in Keras, frozen variables are not penalized.
       if (variable.regularizer.empty() || node.owner >= 0) continue;
       if (variable.spec.update != VariableSpec::Update::kOptimized) continue;
+      if (!IsTrained(node.first_variable + v)) continue;
       penalties_.push_back({node.first_variable + static_cast<int>(v), variable.regularizer});
       ++count;
     }
@@ -295,7 +302,14 @@ absl::Span<const float> Executor::gradient(int variable) const {
   return absl::MakeConstSpan(gradients_[variable], model_->variables()[variable].element_count());
 }
 
+absl::Span<float> Executor::mutable_gradient(int variable) {
+  CAIRN_CHECK(options_.variables_only && gradients_[variable] != nullptr);
+  if (!host_variables_.empty()) return absl::MakeSpan(host_variables_[variable].gradient);
+  return absl::MakeSpan(gradients_[variable], model_->variables()[variable].element_count());
+}
+
 absl::Status Executor::UploadValues() {
+  if (options_.values_of != nullptr) return options_.values_of->UploadValues();
   for (size_t v = 0; v < host_variables_.size(); ++v) {
     HostVariable& host = host_variables_[v];
     if (!host.values_changed.exchange(false)) continue;

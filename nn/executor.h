@@ -43,6 +43,16 @@ class Executor {
     int threads = 1;
     // If false, no memory for gradients is allocated and Backward must not be called.
     bool training = true;
+    // By variable: false computes no gradient for it. Its layer still runs in training mode, unlike
+    // a frozen one. Empty: all variables that are not frozen have gradients.
+    std::vector<bool> trained = {};
+    // The executor only holds the values and gradients of the variables, for other executors that
+    // share them. Forward must not be called.
+    bool variables_only = false;
+    // The values of variable i are those of variable shared_variables[i] of this executor, which is
+    // on the same device and outlives this one. Null: the executor has its own.
+    Executor* values_of = nullptr;
+    std::vector<int> shared_variables = {};
   };
 
   struct Batch {
@@ -93,6 +103,8 @@ class Executor {
   // The gradient of a variable, valid from its on_gradient call until the next Backward. For a
   // moving statistic it is the batch's mean or biased variance. Empty for frozen variables.
   absl::Span<const float> gradient(int variable) const;
+  // With Options::variables_only: where the caller writes what gradient() returns.
+  absl::Span<float> mutable_gradient(int variable);
 
   // Computes the outputs and, if the batch has labels, loss and metrics. `training` has Keras's
   // meaning: dropout is active and batch normalization uses the batch's statistics.
@@ -166,6 +178,9 @@ class Executor {
 
   Executor(const Model* model, const Objective* objective, const Options& options, Device* device);
 
+  bool IsTrained(size_t variable) const {
+    return options_.trained.empty() || options_.trained[variable];
+  }
   absl::Status AllocateVariables();
   absl::Status BindVariables();
   void BindFusedVariables();

@@ -28,7 +28,7 @@ absl::StatusOr<BlockState> AllocateState(const JobLayout& layout, const BlockSpe
   CAIRN_RETURN_IF_ERROR(Allocate(block, block.count * slots, pool, &state.slots));
   for (int slot = 0; slot < slots; ++slot) {
     std::fill_n(state.slots.data() + slot * block.count, block.count,
-                layout.optimizer().initial_slot_value(slot));
+                layout.optimizer(block).initial_slot_value(slot));
   }
   return state;
 }

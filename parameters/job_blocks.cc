@@ -4,6 +4,7 @@
 #include <atomic>
 #include <iterator>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -186,11 +187,14 @@ void JobBlocks::SendReduced(int thread) {
     all.erase(all.begin(), rest);
     std::vector<int> positions;
     for (const ReducedBlock& update : same) positions.push_back(update.position);
-    replicator_->Send(std::move(same), [self = shared_from_this(), thread, batch,
+    const std::thread::id owner = std::this_thread::get_id();
+    replicator_->Send(std::move(same), [self = shared_from_this(), thread, owner, batch,
                                         positions](const absl::Status& status) {
       absl::AnyInvocable<void()> task = [self, batch, positions, status] {
         for (const int position : positions) self->blocks_[position]->Replicated(batch, status);
       };
+      // There are no replicas. The owner thread must not wait for room in its own queue.
+      if (status.ok() && std::this_thread::get_id() == owner) return task();
       // The owner thread never waits for this thread, so its queue soon has room.
       while (!self->owners_.TryRun(thread, std::move(task))) absl::SleepFor(absl::Milliseconds(1));
     });

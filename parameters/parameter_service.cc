@@ -155,7 +155,7 @@ absl::Status ParameterService::PullCut(const proto::PullHeader& header, const Sh
 absl::StatusOr<BlockReply> ParameterService::TrainedValues(const Cut& cut, int position) {
   const BlockState& state = cut.states[position];
   const BlockSpec& block = cut.layout->blocks()[position];
-  const int average = cut.layout->optimizer().average_slot();
+  const int average = cut.layout->optimizer(block).average_slot();
   BlockReply reply;
   reply.version = state.version;
   reply.values = state.values;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "cluster/partition_map.h"
 #include "common/failpoint.h"
 
 namespace cairn::parameters {
@@ -32,14 +33,19 @@ class Answers {
   absl::AnyInvocable<void(const absl::Status&)> done_;
 };
 
+std::vector<uint32_t> PeersOf(uint32_t ps, const proto::PartitionMap& partition) {
+  std::vector<uint32_t> peers = cluster::MembersOf(partition);
+  std::erase(peers, ps);
+  return peers;
+}
+
 }  // namespace
 
 UpdateReplicator::UpdateReplicator(uint32_t ps, std::shared_ptr<const JobLayout> layout,
                                    uint64_t generation, const cluster::PsClientOptions& peers)
-    : ps_(ps),
-      layout_(std::move(layout)),
+    : layout_(std::move(layout)),
       generation_(generation),
-      peer_count_(static_cast<int>(peers.addresses.size())),
+      peers_(PeersOf(ps, layout_->plan().partition())),
       client_(std::make_shared<cluster::PsClient>(peers)) {}
 
 UpdateReplicator::~UpdateReplicator() { Stop(); }
@@ -56,6 +62,7 @@ void UpdateReplicator::Stop() {
 void UpdateReplicator::Send(std::vector<ReducedBlock> blocks,
                             absl::AnyInvocable<void(const absl::Status&)> done) {
   CAIRN_FAILPOINT("ps.replicate").IgnoreError();
+  if (peers_.empty()) return done(absl::OkStatus());
   proto::PushHeader header;
   header.set_job_id(layout_->job_id());
   header.set_generation(generation_);
@@ -78,16 +85,15 @@ void UpdateReplicator::Send(std::vector<ReducedBlock> blocks,
         {block.mean.data(), static_cast<size_t>(block.mean.count())}, owner));
   }
   for (const float scale : scales_without) header.mutable_reduced()->add_scales(scale);
-  const auto answers = std::make_shared<Answers>(peer_count_ - 1, std::move(done));
+  const auto answers = std::make_shared<Answers>(static_cast<int>(peers_.size()), std::move(done));
   // The lock keeps Stop from destroying the client meanwhile; callbacks do not run on this thread.
   MutexLock lock(&mutex_);
-  for (int ps = 0; ps < peer_count_; ++ps) {
-    if (static_cast<uint32_t>(ps) == ps_) continue;
+  for (const uint32_t ps : peers_) {
     if (client_ == nullptr) {
       answers->Add(absl::CancelledError("the generation of the job has ended"));
       continue;
     }
-    client_->Push(ps, header, pieces, {},
+    client_->Push(static_cast<int>(ps), header, pieces, {},
                   [answers](const absl::StatusOr<proto::PushReplyHeader>& reply) {
                     answers->Add(reply.status());
                   });

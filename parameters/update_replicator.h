@@ -14,9 +14,10 @@
 
 namespace cairn::parameters {
 
-// Sends the reduced updates of one generation of a job to all other ps, which have replicas of the
-// blocks. An update that does not arrive is sent again until the generation ends: an absent member
-// stops the training, until the coordinator declares it lost. Thread-safe.
+// Sends the reduced updates of one generation of a job to all other ps that take part in the job
+// (cluster::MembersOf), which have replicas of the blocks. An update that does not arrive is sent
+// again until the generation ends: an absent member stops the training, until the coordinator
+// declares it lost. Thread-safe.
 class UpdateReplicator final : public JobBlocks::Replicator {
  public:
   // `ps`: this ps, which gets nothing. `peers`: of the ps of the cluster.
@@ -29,10 +30,9 @@ class UpdateReplicator final : public JobBlocks::Replicator {
   void Stop() override;
 
  private:
-  const uint32_t ps_;
   const std::shared_ptr<const JobLayout> layout_;
   const uint64_t generation_;
-  const int peer_count_;
+  const std::vector<uint32_t> peers_;
   Mutex mutex_;
   // Null after Stop.
   std::shared_ptr<cluster::PsClient> client_ ABSL_GUARDED_BY(mutex_);

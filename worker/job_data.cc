@@ -1,5 +1,6 @@
 #include "worker/job_data.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <new>
@@ -13,6 +14,7 @@
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "job/data_source.h"
+#include "worker/data/files/load_file.h"
 #include "worker/data/permutation.h"
 #include "worker/data/source_arrays.h"
 
@@ -84,14 +86,29 @@ absl::StatusOr<Result> Within(const std::string& data,
   }
 }
 
+using IndexedFiles = google::protobuf::RepeatedPtrField<proto::IndexedFile>;
+using Fingerprints = google::protobuf::RepeatedField<uint64_t>;
+
+// What the inspection of a source finds beside its examples.
+struct Findings {
+  proto::DamagedRecords damaged;
+  std::vector<proto::IndexedFile> index;
+};
+
 absl::StatusOr<Dataset> OpenSource(const proto::DataSource& source, const SourceFiles& files,
                                    const proto::DataPlan& plan, const JobModel& model,
-                                   DataStorage* storage, proto::DamagedRecords* damaged = nullptr) {
-  const auto label_specs = LabelSpecs(source, *model.model, model.objective);
-  CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays,
-                         ReadSource({source, files, plan, *model.model, label_specs, storage}));
-  if (damaged != nullptr) *damaged = arrays.damaged;
-  return Dataset::Create(std::move(arrays), source, plan, *model.model, model.objective);
+                                   DataStorage* storage, const PlannedFiles* planned,
+                                   Findings* findings) {
+  const auto label_specs = LabelSpecs(source, model.data_model(), model.data_objective());
+  CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays, ReadSource({source, files, plan, model.data_model(),
+                                                          label_specs, storage, planned}));
+  if (findings != nullptr) *findings = {arrays.damaged, arrays.index};
+  // Objectives of several models may need no labels.
+  if (label_specs.empty()) {
+    return Dataset::CreateInputs(std::move(arrays), source, plan, model.data_model());
+  }
+  return Dataset::Create(std::move(arrays), source, plan, model.data_model(),
+                         model.data_objective());
 }
 
 // ------------------------------------------------------------------------------------ inspection
@@ -104,7 +121,7 @@ class Inspection {
 
   absl::StatusOr<bool> Train() {
     proto::DataPlan& plan = *reply_.mutable_data();
-    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(job_.train(), *model_.model));
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(job_.train(), model_.data_model()));
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
     plan.mutable_train_files()->Assign(prints.begin(), prints.end());
     // Before the data are opened: opening CSV encodes text by the vocabularies in the plan.
@@ -113,31 +130,34 @@ class Inspection {
       choose = [this](int64_t rows) { return ChooseRows(job_, rows); };
     }
     CAIRN_RETURN_IF_ERROR(InspectSource(job_.train(), files, choose, &plan));
-    proto::DamagedRecords damaged;
-    CAIRN_ASSIGN_OR_RETURN(const Dataset data,
-                           OpenSource(job_.train(), files, plan, model_, storage_, &damaged));
-    if (damaged.count() > 0) *plan.mutable_train_damaged() = damaged;
+    Findings found;
+    CAIRN_ASSIGN_OR_RETURN(const Dataset data, OpenSource(job_.train(), files, plan, model_,
+                                                          storage_, nullptr, &found));
+    if (found.damaged.count() > 0) *plan.mutable_train_damaged() = found.damaged;
+    plan.mutable_train_index()->Assign(found.index.begin(), found.index.end());
     CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, data.examples()));
     reply_.set_examples(split.training);
     reply_.set_validation_examples(split.rows - split.training);
     if (!job_.train().standardize()) return true;
     // Only training rows: statistics that saw validation rows would make the validation biased.
-    CAIRN_ASSIGN_OR_RETURN(const auto inputs, data.Measure(*model_.model, [&split](int64_t row) {
-      return split.IsTraining(row);
-    }));
+    CAIRN_ASSIGN_OR_RETURN(
+        const auto inputs,
+        data.Measure(model_.data_model(), [&split](int64_t row) { return split.IsTraining(row); }));
     plan.mutable_inputs()->Assign(inputs.begin(), inputs.end());
     return true;
   }
 
   absl::StatusOr<bool> Validation() {
     const proto::DataSource source = job::ValidationSource(job_);
-    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, *model_.model));
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, model_.data_model()));
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
-    reply_.mutable_data()->mutable_validation_files()->Assign(prints.begin(), prints.end());
-    proto::DamagedRecords damaged;
+    proto::DataPlan& plan = *reply_.mutable_data();
+    plan.mutable_validation_files()->Assign(prints.begin(), prints.end());
+    Findings found;
     CAIRN_ASSIGN_OR_RETURN(const Dataset data,
-                           OpenSource(source, files, reply_.data(), model_, storage_, &damaged));
-    if (damaged.count() > 0) *reply_.mutable_data()->mutable_validation_damaged() = damaged;
+                           OpenSource(source, files, plan, model_, storage_, nullptr, &found));
+    if (found.damaged.count() > 0) *plan.mutable_validation_damaged() = found.damaged;
+    plan.mutable_validation_index()->Assign(found.index.begin(), found.index.end());
     reply_.set_validation_examples(data.examples());
     return true;
   }
@@ -166,19 +186,33 @@ absl::Status InspectInto(const proto::Inspect& inspect, const DataStorage::Optio
 
 // --------------------------------------------------------------------------------------- loading
 
-// Checks that the files are those that were inspected.
-absl::Status CheckFiles(const SourceFiles& files,
-                        const google::protobuf::RepeatedField<uint64_t>& inspected) {
+// Checks that the files are those that were inspected. Files with an index are opened later, and
+// checked then; this checks the sizes, without opening them.
+absl::Status CheckFiles(const SourceFiles& files, const Fingerprints& inspected,
+                        const IndexedFiles& index) {
   if (inspected.empty()) return absl::OkStatus();
   const std::vector<std::string> names = files.All();
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
-  if (static_cast<int>(prints.size()) != inspected.size()) {
-    return absl::FailedPreconditionError(absl::StrCat(prints.size(), " data files on this host, ",
-                                                      inspected.size(),
-                                                      " when the job was planned"));
+  if (static_cast<int>(names.size()) != inspected.size()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        names.size(), " data files on this host, ", inspected.size(), " when the job was planned"));
   }
-  for (int i = 0; i < inspected.size(); ++i) {
-    if (prints[i] == inspected[i]) continue;
+  for (int i = 0; i < std::min<int>(index.size(), inspected.size()); ++i) {
+    CAIRN_ASSIGN_OR_RETURN(const uint64_t bytes, FileSize(names[i]));
+    if (bytes == index[i].bytes()) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "data file ", names[i], ": it has ", bytes, " bytes, and had ", index[i].bytes(),
+        " when the job was planned; all workers need the same files, and these must "
+        "not change"));
+  }
+  SourceFiles opened = files;
+  if (!index.empty()) {
+    opened.features.clear();
+    opened.labels.clear();
+  }
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(opened));
+  const int first = static_cast<int>(names.size() - prints.size());
+  for (int i = first; i < inspected.size(); ++i) {
+    if (prints[i - first] == inspected[i]) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("data file ", names[i],
                      ": it is not the one that was inspected when the job was planned; all workers "
@@ -187,21 +221,23 @@ absl::Status CheckFiles(const SourceFiles& files,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Dataset> Open(const proto::DataSource& source,
-                             const google::protobuf::RepeatedField<uint64_t>& inspected,
-                             const proto::DataPlan& plan, const JobModel& model,
-                             DataStorage* storage) {
-  CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, *model.model));
-  CAIRN_RETURN_IF_ERROR(CheckFiles(files, inspected));
-  return OpenSource(source, files, plan, model, storage);
+absl::StatusOr<Dataset> Open(const proto::DataSource& source, const Fingerprints& inspected,
+                             const IndexedFiles& index, const proto::DataPlan& plan,
+                             const JobModel& model, const std::shared_ptr<DataStorage>& storage) {
+  CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, model.data_model()));
+  CAIRN_RETURN_IF_ERROR(CheckFiles(files, inspected, index));
+  const PlannedFiles planned = {
+      {index.begin(), index.end()}, {inspected.begin(), inspected.end()}, storage};
+  return OpenSource(source, files, plan, model, storage.get(), &planned, nullptr);
 }
 
 // Opens the training data and, with a validation_fraction, the validation data, which are a part of
 // the same files.
-absl::Status OpenTraining(const proto::JobPlan& plan, const JobModel& model, DataStorage* storage,
-                          JobData* data) {
-  CAIRN_ASSIGN_OR_RETURN(const Dataset all, Open(plan.job().train(), plan.data().train_files(),
-                                                 plan.data(), model, storage));
+absl::Status OpenTraining(const proto::JobPlan& plan, const JobModel& model,
+                          const std::shared_ptr<DataStorage>& storage, JobData* data) {
+  CAIRN_ASSIGN_OR_RETURN(const Dataset all,
+                         Open(plan.job().train(), plan.data().train_files(),
+                              plan.data().train_index(), plan.data(), model, storage));
   CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(plan.job(), all.examples()));
   data->train = std::make_shared<const Dataset>(all.Subset(0, split.training, split.order));
   if (split.training == split.rows) return absl::OkStatus();
@@ -217,13 +253,13 @@ absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& 
                                     bool validation, const std::string& validation_name) {
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.load"));
   JobData data;
-  DataStorage storage(options);
+  const auto storage = std::make_shared<DataStorage>(options);
   const proto::Job& job = plan.job();
   if (train || (validation && job.has_validation_fraction())) {
     CAIRN_ASSIGN_OR_RETURN(
         data, Within<JobData>(FieldOf("train", job.train()), [&]() -> absl::StatusOr<JobData> {
           JobData opened;
-          CAIRN_RETURN_IF_ERROR(OpenTraining(plan, model, &storage, &opened));
+          CAIRN_RETURN_IF_ERROR(OpenTraining(plan, model, storage, &opened));
           return opened;
         }));
   }
@@ -232,7 +268,8 @@ absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& 
         validation_name.empty() ? FieldOf("validation", job.validation()) : validation_name;
     CAIRN_ASSIGN_OR_RETURN(Dataset opened, Within<Dataset>(name, [&] {
                              return Open(job::ValidationSource(job), plan.data().validation_files(),
-                                         plan.data(), model, &storage);
+                                         plan.data().validation_index(), plan.data(), model,
+                                         storage);
                            }));
     data.validation = std::make_shared<const Dataset>(std::move(opened));
   }

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "job/class_weights.h"
+#include "job/model_program.h"
 #include "nn/model.h"
 #include "nn/objective.h"
 #include "proto/job.pb.h"
@@ -15,11 +16,21 @@ namespace cairn::worker {
 
 // The model of a job with its losses, metrics and class weights. Immutable.
 struct JobModel {
+  // In a job of several models their union, which has the variables.
   std::unique_ptr<nn::Model> model;
   nn::Objective objective;
   std::optional<job::ClassWeights> class_weights;
+  // What a step computes in a job of several models; otherwise null.
+  std::unique_ptr<const job::ModelProgram> program;
 
-  // InvalidArgument as Model::Create, job::CreateObjective and ClassWeights::Create.
+  // What the data are for: their inputs and labels.
+  const nn::Model& data_model() const { return program ? *program->data_model : *model; }
+  const nn::Objective& data_objective() const {
+    return program ? program->data_objective : objective;
+  }
+
+  // InvalidArgument as Model::Create, job::CreateObjective, job::ModelProgram::Create and
+  // ClassWeights::Create.
   static absl::StatusOr<JobModel> Create(const proto::Job& job, const proto::ModelSpec& spec);
 };
 

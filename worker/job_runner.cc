@@ -1,5 +1,6 @@
 #include "worker/job_runner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -37,8 +38,14 @@ absl::Status JobRunner::MakeExecutor() {
   nn::Executor::Options options;
   options.batch_size = job_.plan().batch_size();
   options.threads = options_.threads;
+  options.variables_only = model_.program != nullptr;
   CAIRN_ASSIGN_OR_RETURN(
       executor_, nn::Executor::Create(model_.model.get(), &model_.objective, options, device_));
+  if (model_.program != nullptr) {
+    CAIRN_ASSIGN_OR_RETURN(objective_steps_,
+                           ObjectiveSteps::Create(model_.program.get(), executor_.get(),
+                                                  options.batch_size, options.threads, device_));
+  }
   loader_ = std::make_unique<BatchLoader>(data_.train, BatchSampler::ForTraining(job_.plan()));
   return absl::OkStatus();
 }
@@ -64,6 +71,8 @@ absl::Status JobRunner::StartGeneration(const proto::StartJob& job, const Cluste
         executor_.get(), loader_.get(), strategy.get(), options_.activity, job.plan().seed(),
         model_.class_weights.has_value() ? &*model_.class_weights : nullptr,
         rejects ? nullptr : std::move(on_applied));
+    trainer_->set_objective_steps(objective_steps_.get(),
+                                  std::max<int64_t>(1, job.plan().batches_per_update()));
     SetRecorder();
   }
   MutexLock lock(&mutex_);

@@ -15,6 +15,7 @@
 #include "worker/evaluator.h"
 #include "worker/job_data.h"
 #include "worker/job_model.h"
+#include "worker/objective_steps.h"
 #include "worker/step_profiler.h"
 #include "worker/strategy/create_strategy.h"
 #include "worker/strategy/strategy.h"
@@ -85,6 +86,7 @@ class JobRunner {
   JobData data_;
 
   std::unique_ptr<nn::Executor> executor_;
+  std::unique_ptr<ObjectiveSteps> objective_steps_;  // Of a job of several models.
   std::unique_ptr<BatchLoader> loader_;
 
   // The current generation's.

@@ -99,8 +99,8 @@ void AddFlags(CLI::App* app, Flags* flags) {
          "1024")
       ->check(cairn::WholeNumber(0, 1 << 30));
   app->add_option("--spool", flags->spool,
-                  "Folder for data beyond --data_memory that were unpacked or parsed (gzip, csv). "
-                  "Default /var/tmp");
+                  "Folder for data beyond --data_memory that were unpacked or parsed (gzip, csv, "
+                  "tfrecord, npz). Default /var/tmp");
 }
 
 // What this process runs.

@@ -43,6 +43,8 @@ absl::StatusOr<proto::BatchRecord> Trainer::Compute(const LoadedBatch& loaded, b
   // computes the batch, and after a restart.
   nn::Executor::Batch batch = ExecutorBatch(
       loaded, DeriveKey(DeriveKey(seed_, "batch"), static_cast<uint64_t>(loaded.batch)));
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.forward"));
+  if (objective_steps_ != nullptr) return ComputeObjectives(loaded, batch, finite);
   if (class_weights_ != nullptr) {
     example_weights_.resize(loaded.examples);
     CAIRN_RETURN_IF_ERROR(
@@ -53,7 +55,6 @@ absl::StatusOr<proto::BatchRecord> Trainer::Compute(const LoadedBatch& loaded, b
   nn::Executor::BatchResults results;
   {
     const ScopedSpan span(recorder_, kForwardPhase);
-    CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.forward"));
     CAIRN_ASSIGN_OR_RETURN(results, executor_->Forward(batch, true));
   }
   proto::BatchRecord record = MakeRecord(loaded.batch, results, executor_->objective());
@@ -67,6 +68,22 @@ absl::StatusOr<proto::BatchRecord> Trainer::Compute(const LoadedBatch& loaded, b
     // Now, because the gradient is still in the cache.
     *finite = *finite && nn::AllFinite(executor_->gradient(variable));
   }));
+  return record;
+}
+
+absl::StatusOr<proto::BatchRecord> Trainer::ComputeObjectives(const LoadedBatch& loaded,
+                                                              const nn::Executor::Batch& batch,
+                                                              bool* finite) {
+  // The losses have a forward and a backward pass each, in turn.
+  const ScopedSpan span(recorder_, kForwardPhase);
+  CAIRN_ASSIGN_OR_RETURN(const ObjectiveSteps::Results results,
+                         objective_steps_->Compute(batch, loaded.batch / batches_per_update_));
+  proto::BatchRecord record = MakeRecord(loaded.batch, results.losses, executor_->objective());
+  gradients_ = results.variables;
+  *finite = std::isfinite(record.loss());
+  for (const int variable : gradients_) {
+    *finite = *finite && nn::AllFinite(executor_->gradient(variable));
+  }
   return record;
 }
 

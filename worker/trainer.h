@@ -14,6 +14,7 @@
 #include "proto/job.pb.h"
 #include "worker/activity.h"
 #include "worker/data/batch_loader.h"
+#include "worker/objective_steps.h"
 #include "worker/strategy/strategy.h"
 
 namespace cairn::worker {
@@ -60,12 +61,23 @@ class Trainer {
   absl::StatusOr<Strategy::StepStatus> Step(const Assignment& assignment,
                                             absl::FunctionRef<bool()> should_abandon);
 
+  // In a job of several models: computes the steps instead of the executor, which then only holds
+  // the variables. Must outlive the trainer. `batches_per_update` is the plan's.
+  void set_objective_steps(ObjectiveSteps* steps, int64_t batches_per_update) {
+    objective_steps_ = steps;
+    batches_per_update_ = batches_per_update;
+  }
+
   // Records the phases of the next steps; null: records nothing.
   void set_recorder(SpanRecorder* recorder) { recorder_ = recorder; }
 
  private:
   // Sets `finite` to whether the loss and all gradients are. Gradients are in `gradients_` then.
   absl::StatusOr<proto::BatchRecord> Compute(const LoadedBatch& loaded, bool* finite);
+  // The same for a job of several models.
+  absl::StatusOr<proto::BatchRecord> ComputeObjectives(const LoadedBatch& loaded,
+                                                       const nn::Executor::Batch& batch,
+                                                       bool* finite);
   void PushGradients(int64_t batch);
 
   nn::Executor* const executor_;
@@ -77,6 +89,8 @@ class Trainer {
   const OnRejected on_rejected_;
   std::vector<float> example_weights_;
   std::vector<int> gradients_;  // Variables whose gradients are complete, in this order.
+  ObjectiveSteps* objective_steps_ = nullptr;
+  int64_t batches_per_update_ = 1;
   SpanRecorder* recorder_ = nullptr;
 };
 

@@ -11,6 +11,7 @@
 #include "common/plural.h"
 #include "common/status_macros.h"
 #include "job/job_outputs.h"
+#include "job/model_objectives.h"
 #include "nn/model.h"
 
 namespace cairn::cli {
@@ -33,6 +34,7 @@ absl::Status ChooseData(const std::string& data, proto::JobPlan* plan) {
   job->clear_validation_fraction();
   job->clear_validation_steps();
   plan->mutable_data()->clear_validation_files();
+  plan->mutable_data()->clear_validation_index();
   if (data == "train") {
     *job->mutable_validation() = job->train();
     return absl::OkStatus();
@@ -50,6 +52,10 @@ absl::StatusOr<int> EvaluateJob(const EvaluateFlags& flags, const CommandContext
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
   CAIRN_ASSIGN_OR_RETURN(TrainedModel model,
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
+  if (job::HasModels(model.plan.job())) {
+    return absl::FailedPreconditionError(
+        "a job of several models does not evaluate; cairn predict --model NAME computes outputs");
+  }
   CAIRN_RETURN_IF_ERROR(ChooseData(flags.data, &model.plan));
   // Errors about the job's own validation data name its field in the job file.
   if (flags.data != "validation") {
@@ -86,7 +92,8 @@ Command MakeEvaluateCommand() {
       "Each example counts once, as in the evaluation at the end of an epoch. The data files are "
       "read on this machine, not by the workers of the cluster. --data is one of: validation or "
       "train (the data of the job; train includes the rows of validation_fraction); a file (.csv "
-      "if the job trains from csv, .bin for cifar10 and cifar100), which is read like the "
+      "if the job trains from csv, .tfrecord, .npz, .bin for cifar10 and cifar100), which is read "
+      "like the "
       "training data; a JSON object like \"validation\" in a job file, or a file with one.";
   command.examples = {
       "cairn evaluate fashion_mnist_cnn", "cairn evaluate fashion_mnist_cnn --checkpoint 3 --json",

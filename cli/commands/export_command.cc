@@ -23,6 +23,7 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommandContext& conte
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
   CAIRN_RETURN_IF_ERROR(
       CheckExportOverwritesNone("--output", *format, flags.output, model.plan.job()));
+  CAIRN_RETURN_IF_ERROR(SelectModel(flags.model, &model));
   if (flags.with_preprocessing) {
     CAIRN_ASSIGN_OR_RETURN(*model.plan.mutable_model(), ModelOfRawInputs(model.plan));
   }
@@ -55,9 +56,11 @@ Command MakeExportCommand() {
         "The .keras, .onnx, .safetensors or .ckpt (TensorFlow checkpoint) file to write, "
         "a .savedmodel folder, or another folder for model.json and weights.bin (a TF.js layers "
         "model)");
-    set->AddBool("--with-preprocessing", &flags->with_preprocessing,
-                 "Add layers that scale, standardize and encode the inputs as the job does, so that "
-                 "the exported model takes the values of the files");
+    set->AddBool(
+        "--with-preprocessing", &flags->with_preprocessing,
+        "Add layers that scale, standardize and encode the inputs as the job does, so that "
+        "the exported model takes the values of the files");
+    flags->AddModel(set);
     flags->AddCheckpoint(set);
     flags->AddJson(set);
     flags->AddCluster(set);

@@ -1,5 +1,6 @@
 #include "cli/commands/local_run.h"
 
+#include <filesystem>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -15,8 +16,10 @@
 #include "cli/view/shell_word.h"
 #include "common/clock.h"
 #include "common/status_macros.h"
+#include "job/model_objectives.h"
 #include "job/strategy.h"
 #include "nlohmann/json.hpp"
+#include "nn/model_union.h"
 
 namespace cairn::cli {
 namespace {
@@ -51,6 +54,14 @@ absl::Status CheckMayExport(const std::string& output, const proto::Job& job) {
     return absl::Status(status.code(), absl::StrCat("--export: ", status.message()));
   }
   return CheckExportOverwritesNone("--export", *format, output, job);
+}
+
+// Where one of several models is exported: "out.keras" becomes "out-generator.keras", and the
+// folder "out" becomes "out/generator".
+std::filesystem::path OutputOfModel(const std::filesystem::path& output, const std::string& name) {
+  if (!output.has_filename() || !output.has_extension()) return output / name;
+  return output.parent_path() /
+         absl::StrCat(output.stem().string(), "-", name, output.extension().string());
 }
 
 }  // namespace
@@ -179,6 +190,9 @@ absl::StatusOr<int> LocalRun::Finish(const proto::JobStatus& job) {
     RemoteSource source(api_.get());
     CAIRN_ASSIGN_OR_RETURN(const TrainedModel trained,
                            ReadTrainedModel(&source, absl::StrCat(job.job_id()), 0));
+    if (job::HasModels(trained.plan.job())) {
+      return ExportModels(trained, absl::StrCat("cairn history ", job.name(), state));
+    }
     CAIRN_ASSIGN_OR_RETURN(const nn::ExportFormat* const format,
                            ChooseExportFormat("--export", options_.export_output));
     CAIRN_ASSIGN_OR_RETURN(model, ExportModel(trained, *format, options_.export_output));
@@ -188,6 +202,24 @@ absl::StatusOr<int> LocalRun::Finish(const proto::JobStatus& job) {
   Say(absl::StrCat("  checkpoint  ", job.last_checkpoint(), " in ", options_.state,
                    "; cairn checkpoints ", job.name(), state));
   Say(absl::StrCat("  history     cairn history ", job.name(), state));
+  return kExitDone;
+}
+
+absl::StatusOr<int> LocalRun::ExportModels(const TrainedModel& trained,
+                                           const std::string& history) {
+  CAIRN_ASSIGN_OR_RETURN(const nn::ExportFormat* const format,
+                         ChooseExportFormat("--export", options_.export_output));
+  for (const std::string& name : nn::PartNames(trained.plan.model())) {
+    TrainedModel one = trained;
+    CAIRN_RETURN_IF_ERROR(SelectModel(name, &one));
+    const std::filesystem::path path = OutputOfModel(options_.export_output, name);
+    CAIRN_ASSIGN_OR_RETURN(const std::string file, ExportModel(one, *format, path.string()));
+    if (options_.json) {
+      *context_.out << nlohmann::json{{"name", name}, {"model", file}}.dump() << "\n";
+    }
+    Say(absl::StrCat("  ", name, "  ", file));
+  }
+  Say(absl::StrCat("  history  ", history));
   return kExitDone;
 }
 

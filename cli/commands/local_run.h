@@ -13,6 +13,7 @@
 #include "cli/find_cluster.h"
 #include "cli/interrupts.h"
 #include "cli/local/local_cluster.h"
+#include "cli/model/trained_model.h"
 #include "cli/progress.h"
 #include "cli/submission.h"
 #include "proto/coordinator.pb.h"
@@ -54,6 +55,8 @@ class LocalRun {
   absl::Status CheckGoingOn() const;
 
   absl::StatusOr<int> Finish(const proto::JobStatus& job);
+  // Exports each model of a job of several.
+  absl::StatusOr<int> ExportModels(const TrainedModel& trained, const std::string& history);
   int StopOnInterrupt();
   // Takes a checkpoint of the running job, if there is one.
   absl::Status TakeLastCheckpoint();

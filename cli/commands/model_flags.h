@@ -10,6 +10,13 @@ namespace cairn::cli {
 struct ModelFlags : CommonFlags {
   CheckpointChoice checkpoint;
 
+  // The model of a job of several.
+  std::string model;
+
+  void AddModel(FlagSet* set) {
+    set->AddString("--model NAME", &model, "Which model, if the job has several (\"models\")");
+  }
+
   void AddCheckpoint(FlagSet* set) {
     set->AddId("--checkpoint N", &checkpoint.checkpoint,
                "The checkpoint to use [the result of the job]");

@@ -103,10 +103,12 @@ absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext
                          cluster::FindProgram(context.programs_folder, "worker"));
   options.environment = context.environment;
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
-  CAIRN_ASSIGN_OR_RETURN(const TrainedModel model,
+  CAIRN_ASSIGN_OR_RETURN(TrainedModel model,
                          ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
+  const proto::Job job = model.plan.job();
+  CAIRN_RETURN_IF_ERROR(SelectModel(flags.model, &model));
   CAIRN_RETURN_IF_ERROR(CheckOutputs(flags.outputs, model.plan.model()));
-  CAIRN_RETURN_IF_ERROR(CheckOverwrites(flags, model.plan.job()));
+  CAIRN_RETURN_IF_ERROR(CheckOverwrites(flags, job));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<Prediction> predictions, Predict(model, input, options));
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
   for (size_t i = 0; i < predictions.size(); ++i) {
@@ -141,7 +143,8 @@ Command MakePredictCommand() {
   command.details =
       "An input file that ends in .npy is a NumPy array. Any other has the format of the job's "
       "validation data, or of its training data if there are none: csv with the same columns "
-      "(label columns may be absent), idx, CIFAR. Inputs are prepared like the data of the job: "
+      "(label columns may be absent), idx, CIFAR, tfrecord, npz. Inputs are prepared like the data "
+      "of the job: "
       "multiplied by \"scale\" unless --scale is given, standardized, texts looked up in the "
       "vocabularies. An output file that ends in .npy is a NumPy array with one entry for each "
       "example. One that ends in .csv has a header and one line for each example; its columns are "
@@ -160,6 +163,7 @@ Command MakePredictCommand() {
                    "Factor of all inputs [\"scale\" of the job's validation or training data]");
     set->AddString("--rows FIRST:END", &flags->rows,
                    "Only the rows from FIRST, counted from 0, to the one before END [all]");
+    flags->AddModel(set);
     flags->AddCheckpoint(set);
     flags->AddJson(set);
     flags->AddCluster(set);

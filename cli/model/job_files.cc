@@ -53,7 +53,8 @@ std::vector<ReadFileName> FilesOfJob(proto::Job job) {
   std::vector<ReadFileName> files;
   AddData(job.mutable_train(), &files);
   if (job.has_validation()) AddData(job.mutable_validation(), &files);
-  AddModel(job.model(), &files);
+  if (!job.model().empty()) AddModel(job.model(), &files);
+  for (const auto& [name, model] : job.models()) AddModel(model, &files);
   return files;
 }
 

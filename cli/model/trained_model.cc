@@ -6,12 +6,15 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/files.h"
 #include "cli/local/new_folders.h"
 #include "cli/status_json.h"
 #include "common/status_macros.h"
+#include "job/model_objectives.h"
+#include "nn/model_union.h"
 
 namespace cairn::cli {
 namespace {
@@ -127,6 +130,52 @@ absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::stri
   CAIRN_ASSIGN_OR_RETURN(model.plan, source->GetPlan(id));
   CAIRN_ASSIGN_OR_RETURN(model.variables, source->ReadVariables(model.plan, model.checkpoint));
   return model;
+}
+
+absl::Status SelectModel(const std::string& name, TrainedModel* model) {
+  const std::vector<std::string> names = nn::PartNames(model->plan.model());
+  if (names.empty() && name.empty()) return absl::OkStatus();
+  if (names.empty()) {
+    return absl::InvalidArgumentError("--model: the job has one model; leave the flag out");
+  }
+  if (name.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--model: is missing; the job has several models: ", absl::StrJoin(names, ", ")));
+  }
+  const absl::StatusOr<proto::ModelSpec> part = nn::PartOf(model->plan.model(), name);
+  if (!part.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--model: ", part.status().message()));
+  }
+  TrainedModel selected;
+  selected.checkpoint = model->checkpoint;
+  selected.plan = model->plan;
+  proto::JobPlan& plan = selected.plan;
+  *plan.mutable_model() = *part;
+  plan.mutable_partition()->clear_variables();
+  plan.mutable_partition()->clear_blocks();
+  const auto& variables = model->plan.partition().variables();
+  const auto& weight_names = model->plan.model().weight_names();
+  for (int i = 0; i < variables.size(); ++i) {
+    if (!absl::StartsWith(variables[i].name(), name + "/")) continue;
+    proto::PartitionMap::Variable* variable = plan.mutable_partition()->add_variables();
+    *variable = variables[i];
+    variable->set_name(variables[i].name().substr(name.size() + 1));
+    if (i < weight_names.size()) plan.mutable_model()->add_weight_names(weight_names[i]);
+    selected.variables.push_back(std::move(model->variables[i]));
+  }
+  proto::Job& job = *plan.mutable_job();
+  if (!job::TakesData(job, name)) {
+    // Its inputs are not prepared like the data.
+    job.mutable_train()->clear_scale();
+    job.mutable_train()->clear_standardize();
+    plan.mutable_data()->clear_inputs();
+  }
+  job.clear_models();
+  job.clear_objectives();
+  job.clear_metrics();
+  job.clear_metric_arguments();
+  *model = std::move(selected);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<const nn::ExportFormat*> ChooseExportFormat(const std::string& flag,

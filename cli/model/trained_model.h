@@ -39,6 +39,10 @@ struct CheckpointChoice {
 absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::string& job,
                                               const CheckpointChoice& choice);
 
+// Chooses one of the models of the job: afterwards the plan is that of a job of this model alone.
+// If the job has one model, `name` is empty. InvalidArgument begins with "--model".
+absl::Status SelectModel(const std::string& name, TrainedModel* model);
+
 // The format of an export to `output`, by its extension. A name without the extension of a file is
 // a folder. InvalidArgument, which begins with `flag` ("--output") and lists the formats: no
 // format has the extension.

@@ -24,15 +24,15 @@ struct CheckpointChoice {
   // The ps of this cluster that lack their own part of the newest checkpoint.
   std::set<uint32_t> without;
   // Not empty: nothing is chosen yet. Parts of the newest checkpoint exist only on these ps, which
-  // are not in the cluster or whose disks hang.
+  // are absent, not in the cluster, or whose disks hang.
   std::set<uint32_t> awaited;
 };
 
 // Returns the newest checkpoint of which every part is readable. A missing part of a ps in this
-// cluster is lost; one of a ps outside the cluster may come back. If a disk hangs, a part may be on
-// it: an older checkpoint is taken if there is one, but never the initial values. `manifests`:
-// oldest first; damaged ones are skipped. `survey` must be complete. `copies`: the number of ps
-// that should store each snapshot.
+// cluster is lost; one of a ps outside the cluster may come back. If a disk hangs or a ps is absent
+// (see SnapshotSurvey), a part may be there: an older checkpoint is taken if there is one, but
+// never the initial values. `manifests`: oldest first; damaged ones are skipped. `survey` must be
+// complete. `copies`: the number of ps that should store each snapshot.
 CheckpointChoice ChooseCheckpoint(absl::Span<const proto::Manifest> manifests,
                                   const SnapshotSurvey& survey, uint32_t ps_count, int64_t copies);
 

@@ -63,41 +63,61 @@ bool SamePlaces(const proto::PartitionMap& a, const proto::PartitionMap& b) {
                     [](const auto& x, const auto& y) { return x.ps() == y.ps(); });
 }
 
+// The ps that have no part in a job.
+std::set<uint32_t> OthersThan(const proto::PartitionMap& partition) {
+  std::set<uint32_t> others;
+  for (uint32_t ps = 0; ps < partition.ps_count(); ++ps) others.insert(ps);
+  for (const uint32_t ps : cluster::MembersOf(partition)) others.erase(ps);
+  return others;
+}
+
 }  // namespace
 
 JobLoader::JobLoader(const Membership* members, JournaledJob* job)
     : members_(*members),
       job_(*job),
       ps_count_(static_cast<uint32_t>(members_.options().ps_addresses.size())),
+      full_members_(cluster::MembersOf(FullPartition())),
+      absent_(AbsentNow()),
+      away_since_(ps_count_),
       survey_(ps_count_),
-      restore_(ps_count_),
-      replicas_(ps_count_),
-      disks_(ps_count_) {}
+      restore_(ps_count_, absent_),
+      replicas_(ps_count_, absent_),
+      disks_(ps_count_) {
+  survey_.SetAbsent(absent_);
+}
 
 void JobLoader::Begin(uint64_t checkpoint, EventTime now, Outbox* outbox) {
   // The plan (with the new partition) and the generation's number are journaled before any ps hears
   // of them. Blocks move only here, between generations, so no push can reach the old owner of a
   // block.
-  const proto::PartitionMap places =
-      cluster::RebalanceBlocks(PartitionOf(job_, checkpoint), ps_count_);
-  if (!SamePlaces(places, job_.plan()->partition())) {
-    if (job_.plan()->partition().ps_count() != ps_count_) {
-      job_.Note(absl::StrCat("its blocks move from ", job_.plan()->partition().ps_count(), " to ",
-                             ps_count_, " ps"),
-                now);
-    }
-    proto::JobPlan plan = *job_.plan();
-    *plan.mutable_partition() = places;
-    job_.SetPlan(std::move(plan), outbox);
-  }
+  Place(members_.options().workers_hold_parameters
+            ? cluster::MoveBlocksFrom(NextAbsent(now), FullPartition())
+            : cluster::RebalanceBlocks(PartitionOf(job_, checkpoint), ps_count_),
+        now, outbox);
   EpochCallbacks::Forget(job_.LowWaterOf(checkpoint), &job_.run());
   job_.BeginGeneration(checkpoint, outbox);
+  newest_when_asked_.clear();
   resuming_ = false;
   survey_.AskAgain();  // Checkpoints were written since the last survey.
-  restore_ = RestoreTracker(ps_count_);
+  restore_ = RestoreTracker(ps_count_, absent_);
   choice_.reset();
   replica_choice_.reset();
   replicas_lost_ = false;
+}
+
+void JobLoader::Place(proto::PartitionMap places, EventTime now, Outbox* outbox) {
+  if (SamePlaces(places, job_.plan()->partition())) return;
+  if (job_.plan()->partition().ps_count() != ps_count_) {
+    job_.Note(absl::StrCat("its blocks move from ", job_.plan()->partition().ps_count(), " to ",
+                           ps_count_, " ps"),
+              now);
+  }
+  proto::JobPlan plan = *job_.plan();
+  *plan.mutable_partition() = std::move(places);
+  job_.SetPlan(std::move(plan), outbox);
+  absent_ = AbsentNow();
+  survey_.SetAbsent(absent_);
 }
 
 bool JobLoader::replicated() const {
@@ -105,19 +125,114 @@ bool JobLoader::replicated() const {
          job::KeepsReplicas(job_.job().strategy());
 }
 
-void JobLoader::BeginFromReplicas(uint64_t base, Outbox* outbox) {
+void JobLoader::BeginFromReplicas(uint64_t base, EventTime now, Outbox* outbox) {
+  Place(cluster::MoveBlocksFrom(NextAbsent(now), FullPartition()), now, outbox);
   job_.BeginGenerationFromReplicas(base, outbox);
+  newest_when_asked_.clear();
   resuming_ = false;
-  restore_ = RestoreTracker(ps_count_);
-  replicas_.AskAgain();
+  restore_ = RestoreTracker(ps_count_, absent_);
+  replicas_ = ReplicaSurvey(ps_count_, absent_);
   replica_choice_.reset();
   replicas_lost_ = false;
+}
+
+// --------------------------------------------------------------------------------- absent members
+
+std::set<uint32_t> JobLoader::AbsentNow() const {
+  const proto::PartitionMap& partition = job_.plan()->partition();
+  const bool counts =
+      members_.options().workers_hold_parameters && partition.ps_count() == ps_count_;
+  return counts ? OthersThan(partition) : std::set<uint32_t>();
+}
+
+bool JobLoader::elastic() const {
+  const int64_t blocks = job_.plan()->partition().blocks_size();
+  return members_.options().workers_hold_parameters && ps_count_ > 1 && blocks >= ps_count_;
+}
+
+proto::PartitionMap JobLoader::FullPartition() const {
+  return cluster::RebalanceBlocks(job_.record().partition(), ps_count_);
+}
+
+void JobLoader::NoteAway(EventTime now) {
+  // A broken stream alone does not count: the process may be on its way back.
+  bool any_lives = false;
+  for (uint32_t ps = 0; ps < ps_count_; ++ps) {
+    const Member* const member = members_.Find(PsTask(ps));
+    any_lives |= member != nullptr && !member->lost;
+  }
+  for (uint32_t ps = 0; ps < ps_count_; ++ps) {
+    // Where all were lost, the first that is back waits for the others.
+    if (members_.IsLive(PsTask(ps)) || !any_lives) {
+      away_since_[ps].reset();
+    } else if (!away_since_[ps].has_value()) {
+      away_since_[ps] = now.monotonic;
+    }
+  }
+}
+
+std::set<uint32_t> JobLoader::NextAbsent(EventTime now) const {
+  if (!elastic()) return {};
+  std::set<uint32_t> absent;
+  bool any_lives = false;
+  for (const uint32_t ps : full_members_) {
+    const std::optional<absl::Duration>& since = away_since_[ps];
+    const bool overdue =
+        since.has_value() && now.monotonic - *since >= members_.options().rejoin_timeout;
+    const bool is_live = members_.IsLive(PsTask(ps));
+    any_lives |= is_live;
+    if (!is_live && (overdue || absent_.contains(ps))) absent.insert(ps);
+  }
+  if (any_lives) return absent;
+  // Nobody is there to take the blocks.
+  absent.clear();
+  for (const uint32_t ps : full_members_) {
+    if (absent_.contains(ps)) absent.insert(ps);
+  }
+  return absent;
+}
+
+std::string JobLoader::Returned() const {
+  if (!elastic()) return "";
+  std::set<uint32_t> returned;
+  for (const uint32_t ps : full_members_) {
+    if (absent_.contains(ps) && members_.IsLive(PsTask(ps))) returned.insert(ps);
+  }
+  return PsNames(returned);
+}
+
+std::string JobLoader::Overdue(EventTime now) const {
+  std::set<uint32_t> overdue = NextAbsent(now);
+  for (const uint32_t ps : absent_) overdue.erase(ps);
+  return PsNames(overdue);
+}
+
+void JobLoader::ChangeMembers(EventTime now, Outbox* outbox) {
+  const std::string returned = Returned();
+  const std::string overdue = Overdue(now);
+  if (returned.empty() && overdue.empty()) return;
+  if (!returned.empty()) job_.Note(absl::StrCat(returned, " takes part again"), now);
+  if (!overdue.empty()) {
+    job_.Note(absl::StrCat("goes on without ", overdue, ", which did not come back within ",
+                           absl::FormatDuration(members_.options().rejoin_timeout),
+                           ": its blocks move to the others"),
+              now);
+  }
+  const uint64_t base = job_.run().base_checkpoint();
+  if (job_.run().from_replicas()) {
+    BeginFromReplicas(base, now, outbox);
+  } else {
+    Begin(base, now, outbox);
+  }
+  awaited_.clear();
+  not_before_ = -absl::InfiniteDuration();
 }
 
 // -------------------------------------------------------------------------------------- the ps
 
 void JobLoader::PsJoined(uint32_t ps, bool has_job, bool continues, Outbox* outbox) {
   const bool was_loading = away_loading_.erase(ps) > 0;
+  if (IsAbsent(ps)) return;  // It gets a part when the next generation begins.
   if (!resuming_) {
     if (was_loading && !continues) CountDeath(ps, outbox);
     return continues ? PsAway(ps) : PsLost(ps);
@@ -155,13 +270,17 @@ void JobLoader::CountExhausted(const std::string& what, Outbox* outbox) {
 }
 
 void JobLoader::PsAway(uint32_t ps) {
+  if (IsAbsent(ps)) return;
   if (restore_.Awaits(ps)) away_loading_.insert(ps);
+  newest_when_asked_.erase(ps);
   survey_.PsAway(ps);
   restore_.PsAway(ps);
   replicas_.PsAway(ps);
 }
 
 void JobLoader::PsLost(uint32_t ps) {
+  if (IsAbsent(ps)) return;
+  newest_when_asked_.erase(ps);
   survey_.PsLost(ps);
   restore_.PsLost(ps);
   choice_.reset();
@@ -175,8 +294,10 @@ void JobLoader::OnReplicaOffer(uint32_t ps, const proto::ReplicaOffer& offer) {
   if (awaited) replicas_.Reply(ps, offer);
 }
 
-void JobLoader::RequestSnapshotLists(uint32_t ps, Outbox* outbox) {
+void JobLoader::RequestSnapshotLists(uint32_t ps, const std::vector<proto::Manifest>& manifests,
+                                     Outbox* outbox) {
   survey_.NoteOtherQuery(ps);
+  if (!manifests.empty()) newest_when_asked_[ps] = manifests.back().checkpoint();
   outbox->Send(PsTask(ps), ListCommand(job_.id()));
 }
 
@@ -187,6 +308,34 @@ void JobLoader::OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
   // What was awaited may be there.
   if (hanging != survey_.Hanging()) not_before_ = -absl::InfiniteDuration();
   DeleteLeftovers(ps, list, manifests, outbox);
+  if (!HasLostPart(ps, manifests) || list.incomplete()) return;
+  CAIRN_LOG_WARNING("a ps has lost its part of the newest checkpoint; a new one is taken", "job",
+                    job_.id(), "ps", ps, "checkpoint", manifests.back().checkpoint());
+  job_.run().set_renew_checkpoint(true);
+  job_.SaveRun(outbox);
+}
+
+// Whether the newest checkpoint is not on the ps's own disk any more, although it was when the list
+// was requested: with replicas, a member that lost its disk costs no rollback, which would notice
+// this. A checkpoint that was completed since then is on the new disk.
+bool JobLoader::HasLostPart(uint32_t ps, const std::vector<proto::Manifest>& manifests) {
+  if (survey_.Owes(ps)) return false;
+  const auto asked = newest_when_asked_.extract(ps);
+  if (asked.empty() || manifests.empty()) return false;
+  const proto::Manifest& newest = manifests.back();
+  if (newest.checkpoint() != asked.mapped() || !newest.damaged().empty()) return false;
+  // One that was passed over is not the newest of this generation's history.
+  if (newest.checkpoint() > job_.run().base_checkpoint() &&
+      newest.generation() != job_.run().generation()) {
+    return false;
+  }
+  if (newest.partition().ps_count() != ps_count_) return false;
+  for (const proto::SnapshotPart& part : newest.parts()) {
+    if (part.ps() != ps || part.blocks() == 0) continue;
+    const std::vector<uint32_t> keepers = survey_.Keepers(newest.checkpoint(), part);
+    return std::find(keepers.begin(), keepers.end(), ps) == keepers.end();
+  }
+  return false;
 }
 
 // Deletes snapshots that no manifest names or ever will: of cuts whose generation ended before all
@@ -280,15 +429,18 @@ void JobLoader::OnRestored(uint32_t ps, const proto::RestoreReply& reply, EventT
 // ------------------------------------------------------------------------------------- progress
 
 void JobLoader::Advance(EventTime now, Outbox* outbox) {
-  if (resuming_ || !failure_.empty() || now.monotonic < not_before_) return;
+  NoteAway(now);
+  if (resuming_ || !failure_.empty()) return;
+  ChangeMembers(now, outbox);
+  if (now.monotonic < not_before_) return;
   // The members that are there end the last generation at once, even if others are absent.
   if (job_.run().from_replicas()) AskForReplicas(outbox);
-  // A choice needs the answers of all ps: an absent one may have the newest checkpoint.
+  // A choice needs the answers of all ps: one that is away may have the newest checkpoint.
   for (uint32_t ps = 0; ps < ps_count_; ++ps) {
-    if (!members_.IsLive(PsTask(ps))) return;
+    if (!IsAbsent(ps) && !members_.IsLive(PsTask(ps))) return;
   }
   if (job_.run().from_replicas()) {
-    if (!replica_choice_.has_value()) ChooseReplicas(outbox);
+    if (!replica_choice_.has_value()) ChooseReplicas(now, outbox);
     if (replica_choice_.has_value()) TellPs(outbox);
     return;
   }
@@ -308,7 +460,7 @@ void JobLoader::AskForReplicas(Outbox* outbox) {
   }
 }
 
-void JobLoader::ChooseReplicas(Outbox* outbox) {
+void JobLoader::ChooseReplicas(EventTime now, Outbox* outbox) {
   if (!replicas_.complete()) return;
   proto::RunRecord& run = job_.run();
   std::optional<proto::ReplicaSource> choice = replicas_.Choose(run.replicas_since());
@@ -322,7 +474,7 @@ void JobLoader::ChooseReplicas(Outbox* outbox) {
   }
   // A generation is bound to its version in the journal, as to its checkpoint.
   if (run.has_replica_version() && run.replica_version() != choice->version()) {
-    return BeginFromReplicas(run.base_checkpoint(), outbox);
+    return BeginFromReplicas(run.base_checkpoint(), now, outbox);
   }
   run.set_replica_version(choice->version());
   job_.SaveRun(outbox);
@@ -347,6 +499,14 @@ void JobLoader::Choose(EventTime now, Outbox* outbox) {
   if (!survey_.Hanging().empty()) {
     return Await(absl::StrCat("for the disk of ", PsNames(choice.awaited),
                               ", which does not answer (", CheckpointName(choice.checkpoint), ")"),
+                 now);
+  }
+  const bool all_absent =
+      std::includes(absent_.begin(), absent_.end(), choice.awaited.begin(), choice.awaited.end());
+  if (all_absent) {
+    return Await(absl::StrCat("for ", PsNames(choice.awaited), ", which is away and alone has its ",
+                              "part of checkpoint ", choice.checkpoint,
+                              ": start it, or put its directory beside those of the others"),
                  now);
   }
   Await(absl::StrCat("for the snapshots of ", PsNames(choice.awaited), " (checkpoint ",
@@ -375,6 +535,12 @@ void JobLoader::Take(const CheckpointChoice& choice, EventTime now, Outbox* outb
   // Uploaded initial values are on the disks of the first partition and have no manifest, so other
   // ps cannot load them.
   const uint32_t first_ps_count = job_.record().partition().ps_count();
+  if (choice.checkpoint == 0 && job_.plan()->weights_uploaded() && first_ps_count == ps_count_ &&
+      !SamePlaces(job_.record().partition(), job_.plan()->partition())) {
+    return Await(absl::StrCat("for ", PsNames(absent_), ", which is away: there is no checkpoint ",
+                              "yet, and a part of the initial values that were uploaded is there"),
+                 now);
+  }
   if (choice.checkpoint == 0 && job_.plan()->weights_uploaded() && first_ps_count != ps_count_) {
     return Await(absl::StrCat("for a cluster of ", first_ps_count, " ps (this one has ", ps_count_,
                               "): there is no checkpoint yet, and the initial values that were "

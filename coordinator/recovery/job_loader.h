@@ -2,6 +2,7 @@
 #define CAIRN_COORDINATOR_RECOVERY_JOB_LOADER_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,6 +25,8 @@ namespace cairn::coordinator {
 // which snapshots they can read, chooses the newest complete checkpoint, moves whole blocks if the
 // number of ps has changed, and has the ps load it in a new generation. A replicated job continues
 // from the memory of its members instead, in the newest version of all blocks that one of them has.
+// In a cluster without ps a member that stays away for too long becomes absent: its blocks move to
+// the others, which go on without it. When it is back, it gets them again.
 // Decisions are journaled in the job's records before any ps is told. Deletes only snapshots that
 // no checkpoint references.
 //
@@ -44,7 +47,15 @@ class JobLoader {
   bool replicated() const;
   // Begins the next generation from the memory of the members. `base`: the newest checkpoint of the
   // generation that they continue.
-  void BeginFromReplicas(uint64_t base, Outbox* outbox);
+  void BeginFromReplicas(uint64_t base, EventTime now, Outbox* outbox);
+
+  // Whether the job goes on without this ps.
+  bool IsAbsent(uint32_t ps) const { return absent_.contains(ps); }
+  // Absent ps that are alive again; the next generation has them. "ps 1, ps 2", or empty.
+  std::string Returned() const;
+  // The ps that have been away for too long; the next generation does without them. Empty if all
+  // are. Call it after Advance.
+  std::string Overdue(EventTime now) const;
   // No member has all blocks: Begin from a checkpoint is required.
   bool replicas_lost() const { return replicas_lost_; }
 
@@ -54,8 +65,10 @@ class JobLoader {
   void PsLost(uint32_t ps);
   void OnLedger(uint32_t ps, const proto::LedgerReply& reply);
   // Asks a ps for the snapshots on its disk while the job trains: commands to delete some may have
-  // been lost.
-  void RequestSnapshotLists(uint32_t ps, Outbox* outbox);
+  // been lost, or the disk. In the latter case the reply leads to a new checkpoint at once.
+  // `manifests`: all that exist now, oldest first.
+  void RequestSnapshotLists(uint32_t ps, const std::vector<proto::Manifest>& manifests,
+                            Outbox* outbox);
   // `manifests`: all that exist now.
   void OnSnapshots(uint32_t ps, const proto::SnapshotList& list,
                    const std::vector<proto::Manifest>& manifests, Outbox* outbox);
@@ -64,7 +77,7 @@ class JobLoader {
   // A heartbeat of a ps: it has read another block if `progress` differs from its last one.
   void OnDiskProgress(uint32_t ps, uint64_t progress, EventTime now);
 
-  // Takes every step that is possible now; none before all ps are alive.
+  // Takes every step that is possible now; none before all ps are alive or absent.
   void Advance(EventTime now, Outbox* outbox);
 
   // Whether every ps has the job in the current generation. Ledgers() requires it.
@@ -81,9 +94,23 @@ class JobLoader {
   void CountExhausted(const std::string& what, Outbox* outbox);
   void DeleteLeftovers(uint32_t ps, const proto::SnapshotList& list,
                        const std::vector<proto::Manifest>& manifests, Outbox* outbox);
+  bool HasLostPart(uint32_t ps, const std::vector<proto::Manifest>& manifests);
   void GiveUpHanging(EventTime now);
+  // See absent_.
+  std::set<uint32_t> AbsentNow() const;
+  // Whether members can become absent.
+  bool elastic() const;
+  // Where the blocks are if no member is absent.
+  proto::PartitionMap FullPartition() const;
+  // The members of FullPartition that will be absent in the next generation.
+  std::set<uint32_t> NextAbsent(EventTime now) const;
+  void NoteAway(EventTime now);
+  // Begins the next generation if other members must be absent than now.
+  void ChangeMembers(EventTime now, Outbox* outbox);
+  // Moves the blocks; journaled with the generation that begins.
+  void Place(proto::PartitionMap places, EventTime now, Outbox* outbox);
   void AskForReplicas(Outbox* outbox);
-  void ChooseReplicas(Outbox* outbox);
+  void ChooseReplicas(EventTime now, Outbox* outbox);
   void Choose(EventTime now, Outbox* outbox);
   void Await(const std::string& what, EventTime now);
   void Take(const CheckpointChoice& choice, EventTime now, Outbox* outbox);
@@ -93,8 +120,13 @@ class JobLoader {
   const Membership& members_;
   JournaledJob& job_;
   const uint32_t ps_count_;
+  const std::vector<uint32_t> full_members_;  // Of FullPartition.
 
   bool resuming_ = false;
+  // The ps that have no part in the job, by the partition of its plan.
+  std::set<uint32_t> absent_;
+  // By ps: since when it is away and others are not.
+  std::vector<std::optional<absl::Duration>> away_since_;
   SnapshotSurvey survey_;
   RestoreTracker restore_;
   std::optional<CheckpointChoice> choice_;  // Of the current generation.
@@ -110,9 +142,11 @@ class JobLoader {
   };
   std::vector<Disk> disks_;          // By ps.
   std::set<uint32_t> away_loading_;  // Their streams broke while they loaded.
-  std::string awaited_;              // The missing snapshots; all ps are asked again for them.
-  bool ask_again_ = false;           // At the next Choose.
-  std::string trouble_;              // Why a ps must try again.
+  // By the ps that were asked while the job trains: the checkpoint that was the newest one then.
+  std::map<uint32_t, uint64_t> newest_when_asked_;
+  std::string awaited_;     // The missing snapshots; all ps are asked again for them.
+  bool ask_again_ = false;  // At the next Choose.
+  std::string trouble_;     // Why a ps must try again.
   absl::Duration not_before_ = -absl::InfiniteDuration();
   std::string failure_;
 };

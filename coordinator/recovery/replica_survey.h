@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "proto/coordinator.pb.h"
@@ -13,10 +15,12 @@ namespace cairn::coordinator {
 // were asked, and their answers. Pure state machine, not thread-safe.
 class ReplicaSurvey {
  public:
-  explicit ReplicaSurvey(uint32_t ps_count) : ps_(ps_count) {}
+  // `absent`: these ps are not asked.
+  explicit ReplicaSurvey(uint32_t ps_count, std::set<uint32_t> absent = {})
+      : ps_(ps_count), absent_(std::move(absent)) {}
 
   // Whether this ps must be asked now.
-  bool MustAsk(uint32_t ps) const { return !ps_[ps].asked; }
+  bool MustAsk(uint32_t ps) const { return !ps_[ps].asked && !absent_.contains(ps); }
   void Asked(uint32_t ps) { ps_[ps].asked = true; }
   // Its stream broke: the question or the answer may be lost.
   void PsAway(uint32_t ps) { ps_[ps].asked = ps_[ps].offer.has_value(); }
@@ -36,6 +40,7 @@ class ReplicaSurvey {
     std::optional<proto::ReplicaOffer> offer;
   };
   std::vector<Ps> ps_;
+  std::set<uint32_t> absent_;
 };
 
 }  // namespace cairn::coordinator

@@ -1,7 +1,5 @@
 #include "coordinator/recovery/restore_tracker.h"
 
-#include <algorithm>
-
 #include "common/check.h"
 
 namespace cairn::coordinator {
@@ -11,7 +9,7 @@ namespace cairn::coordinator {
 std::vector<uint32_t> RestoreTracker::TakePsToRestore() {
   std::vector<uint32_t> untold;
   for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
-    if (ps_[ps].told || ps_[ps].ledger.has_value()) continue;
+    if (ps_[ps].told || ps_[ps].ledger.has_value() || absent_.contains(ps)) continue;
     ps_[ps].told = true;
     untold.push_back(ps);
   }
@@ -26,13 +24,18 @@ std::string RestoreTracker::Reply(uint32_t ps, const proto::RestoreReply& reply)
 }
 
 bool RestoreTracker::complete() const {
-  return std::all_of(ps_.begin(), ps_.end(), [](const Ps& ps) { return ps.ledger.has_value(); });
+  for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
+    if (!ps_[ps].ledger.has_value() && !absent_.contains(ps)) return false;
+  }
+  return true;
 }
 
 std::vector<proto::LedgerReply> RestoreTracker::Ledgers() const {
   CAIRN_CHECK(complete());
   std::vector<proto::LedgerReply> ledgers;
-  for (const Ps& ps : ps_) ledgers.push_back(*ps.ledger);
+  for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
+    if (!absent_.contains(ps)) ledgers.push_back(*ps_[ps].ledger);
+  }
   return ledgers;
 }
 

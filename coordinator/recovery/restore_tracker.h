@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "proto/coordinator.pb.h"
@@ -14,7 +16,9 @@ namespace cairn::coordinator {
 // Pure state machine, not thread-safe.
 class RestoreTracker {
  public:
-  explicit RestoreTracker(uint32_t ps_count) : ps_(ps_count) {}
+  // `absent`: these ps load nothing.
+  explicit RestoreTracker(uint32_t ps_count, std::set<uint32_t> absent = {})
+      : ps_(ps_count), absent_(std::move(absent)) {}
 
   // Returns the ps that must be told now, and marks them as told.
   std::vector<uint32_t> TakePsToRestore();
@@ -31,7 +35,7 @@ class RestoreTracker {
   // Whether the reply of this ps is missing.
   bool Awaits(uint32_t ps) const { return ps_[ps].told && !ps_[ps].ledger.has_value(); }
   bool complete() const;
-  // The ledgers of every ps. Requires complete().
+  // The ledgers of every ps that is not absent. Requires complete().
   std::vector<proto::LedgerReply> Ledgers() const;
 
  private:
@@ -40,6 +44,7 @@ class RestoreTracker {
     std::optional<proto::LedgerReply> ledger;
   };
   std::vector<Ps> ps_;
+  std::set<uint32_t> absent_;
 };
 
 }  // namespace cairn::coordinator

@@ -24,7 +24,7 @@ std::vector<uint32_t> SnapshotSurvey::TakePsToQuery() {
   std::vector<uint32_t> unasked;
   for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
     // The answer to the last query comes when the disk does.
-    if (ps_[ps].asked || (ps_[ps].hangs && ps_[ps].owed > 0)) continue;
+    if (ps_[ps].asked || absent_.contains(ps) || (ps_[ps].hangs && ps_[ps].owed > 0)) continue;
     ps_[ps].asked = true;
     ++ps_[ps].owed;
     unasked.push_back(ps);
@@ -58,8 +58,10 @@ bool SnapshotSurvey::Awaits(uint32_t ps) const {
 }
 
 bool SnapshotSurvey::complete() const {
-  return std::all_of(ps_.begin(), ps_.end(),
-                     [](const Ps& ps) { return ps.list.has_value() || ps.hangs; });
+  for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
+    if (!ps_[ps].list.has_value() && !ps_[ps].hangs && !absent_.contains(ps)) return false;
+  }
+  return true;
 }
 
 std::vector<uint32_t> SnapshotSurvey::Hanging() const {

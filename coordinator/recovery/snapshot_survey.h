@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "proto/checkpoint.pb.h"
@@ -15,6 +17,10 @@ namespace cairn::coordinator {
 class SnapshotSurvey {
  public:
   explicit SnapshotSurvey(uint32_t ps_count) : ps_(ps_count) {}
+
+  // These ps take no part in the job. The survey does not wait for them.
+  void SetAbsent(std::set<uint32_t> absent) { absent_ = std::move(absent); }
+  const std::set<uint32_t>& absent() const { return absent_; }
 
   // Returns the ps that must be asked now, and marks them as asked.
   std::vector<uint32_t> TakePsToQuery();
@@ -29,6 +35,8 @@ class SnapshotSurvey {
 
   // Ignores a reply to an older query than the newest: it may lack later snapshots.
   void Reply(uint32_t ps, const proto::SnapshotList& list);
+  // Whether further replies of this ps are to come.
+  bool Owes(uint32_t ps) const { return ps_[ps].owed > 0; }
   // Whether the reply of this ps is missing.
   bool Awaits(uint32_t ps) const;
   // Whether all ps have answered, except those whose disks hang.
@@ -53,6 +61,7 @@ class SnapshotSurvey {
     std::optional<proto::SnapshotList> list;
   };
   std::vector<Ps> ps_;
+  std::set<uint32_t> absent_;
 };
 
 }  // namespace cairn::coordinator

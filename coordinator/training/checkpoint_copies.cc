@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cluster/partition_map.h"
 #include "job/job_plan.h"
 
 namespace cairn::coordinator {
@@ -22,13 +24,14 @@ CheckpointCopies::CheckpointCopies(const proto::JobPlan* plan, uint64_t generati
     : plan_(*plan), generation_(generation) {}
 
 void CheckpointCopies::Begin(const proto::Manifest& manifest, Outbox* outbox) {
-  const uint32_t ps_count = plan_.partition().ps_count();
-  const bool wanted = job::CopiesWanted(plan_.job()) > 1 && ps_count > 1;
+  const std::vector<uint32_t> members = cluster::MembersOf(plan_.partition());
+  const bool wanted = job::CopiesWanted(plan_.job()) > 1 && members.size() > 1;
   Copying& copying = under_way_[manifest.checkpoint()];
   copying = {{manifest}, {}, std::nullopt};
   for (const proto::SnapshotPart& part : manifest.parts()) {
     if (!wanted || part.blocks() == 0 || part.copies_size() > 0) continue;
-    copying.missing[part.ps()] = (part.ps() + 1) % ps_count;
+    const auto next = std::upper_bound(members.begin(), members.end(), part.ps());
+    copying.missing[part.ps()] = next != members.end() ? *next : members.front();
   }
   SendOrders(copying, std::nullopt, outbox);
 }

@@ -15,9 +15,9 @@
 
 namespace cairn::coordinator {
 
-// Drives the second copies of snapshots. The snapshot of ps i is copied by its neighbor, ps (i + 1)
-// % n, once the checkpoint exists. With `copies: 1`, or with one ps, nothing is copied. Pure state
-// machine, not thread-safe.
+// Drives the second copies of snapshots. The snapshot of ps i is copied by its neighbor, the next
+// ps that takes part in the job, once the checkpoint exists. With `copies: 1`, or with one ps,
+// nothing is copied. Pure state machine, not thread-safe.
 class CheckpointCopies {
  public:
   // `plan` must outlive it.

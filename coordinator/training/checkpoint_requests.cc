@@ -21,9 +21,13 @@ void CheckpointRequests::Withdraw(const std::string& reason) {
   std::erase_if(requests_, [&](const Request& request) { return request.Awaits(reason); });
 }
 
+void CheckpointRequests::Kept(const std::string& reason) {
+  for (Request& request : requests_) request.kept |= request.Awaits(reason);
+}
+
 void CheckpointRequests::Made(const proto::Manifest& manifest) {
   for (Request& request : requests_) {
-    if (request.Awaits(manifest.reason())) request.made = manifest;
+    if (request.kept && request.Awaits(manifest.reason())) request.made = manifest;
   }
 }
 

@@ -17,13 +17,13 @@ namespace cairn::coordinator {
 using CheckpointCallback = absl::AnyInvocable<void(absl::StatusOr<proto::Manifest>)>;
 
 // The clients that wait for a checkpoint. A request starts out open and becomes made when a
-// checkpoint with its reason exists; it is answered once the copies of that checkpoint are
-// finished. Callbacks run through the outbox. Not thread-safe.
+// checkpoint with its reason exists whose cut was taken after the request; it is answered once the
+// copies of that checkpoint are finished. Callbacks run through the outbox. Not thread-safe.
 class CheckpointRequests {
  public:
   // `reason`: as in Manifest.reason, "asked" or "stop".
   void Add(const std::string& reason, CheckpointCallback callback) {
-    requests_.push_back({reason, std::move(callback), std::nullopt});
+    requests_.push_back({reason, std::move(callback), false, std::nullopt});
   }
   // The reason of the oldest open request.
   std::optional<std::string> NextReason() const;
@@ -33,7 +33,10 @@ class CheckpointRequests {
   // Removes open requests with this reason without answering them.
   void Withdraw(const std::string& reason);
 
-  // Assigns an existing checkpoint to the open requests with its reason.
+  // A cut with this reason is kept: its checkpoint has what the requests of now ask for. It lacks
+  // what is trained before later ones.
+  void Kept(const std::string& reason);
+  // Assigns an existing checkpoint to the open requests that its cut was kept for.
   void Made(const proto::Manifest& manifest);
   // The copies of this checkpoint are finished: answers its requests.
   void Complete(const proto::Manifest& manifest, Outbox* outbox);
@@ -46,6 +49,7 @@ class CheckpointRequests {
   struct Request {
     std::string reason;
     CheckpointCallback callback;
+    bool kept = false;
     std::optional<proto::Manifest> made;
 
     bool Awaits(const std::string& wanted) const { return !made.has_value() && reason == wanted; }

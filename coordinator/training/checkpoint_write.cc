@@ -1,5 +1,7 @@
 #include "coordinator/training/checkpoint_write.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 
@@ -14,16 +16,17 @@ proto::Command CheckpointWrite::Command() const {
 }
 
 void CheckpointWrite::Begin(Outbox* outbox) const {
-  outbox->SendToAllPs(plan_.partition().ps_count(), Command());
+  for (const uint32_t ps : members_) outbox->Send(PsTask(ps), Command());
 }
 
 void CheckpointWrite::PsReconnected(uint32_t ps, Outbox* outbox) const {
-  if (!replies_.contains(ps)) outbox->Send(PsTask(ps), Command());
+  const bool awaited = std::binary_search(members_.begin(), members_.end(), ps);
+  if (awaited && !replies_.contains(ps)) outbox->Send(PsTask(ps), Command());
 }
 
 void CheckpointWrite::Reply(uint32_t ps, const proto::PersistReply& reply) {
   if (reply.cut() != cut_.cut() || reply.generation() != generation_) return;
-  if (ps < plan_.partition().ps_count()) replies_[ps] = reply;
+  if (std::binary_search(members_.begin(), members_.end(), ps)) replies_[ps] = reply;
 }
 
 absl::Duration CheckpointWrite::begun_at(absl::Duration now) {
@@ -34,7 +37,7 @@ absl::Duration CheckpointWrite::begun_at(absl::Duration now) {
 void CheckpointWrite::GiveUp(absl::FunctionRef<bool(uint32_t ps)> hangs, const std::string& why) {
   proto::PersistReply reply;
   reply.set_error(why);
-  for (uint32_t ps = 0; ps < plan_.partition().ps_count(); ++ps) {
+  for (const uint32_t ps : members_) {
     if (hangs(ps)) replies_.try_emplace(ps, reply);
   }
 }

@@ -6,10 +6,12 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cluster/partition_map.h"
 #include "coordinator/outbox.h"
 #include "proto/checkpoint.pb.h"
 #include "proto/coordinator.pb.h"
@@ -24,7 +26,10 @@ class CheckpointWrite {
  public:
   // `plan` must outlive it. `cut` is journaled, so a restarted coordinator writes it again.
   CheckpointWrite(const proto::JobPlan* plan, uint64_t generation, proto::KeptCut cut)
-      : plan_(*plan), generation_(generation), cut_(std::move(cut)) {}
+      : plan_(*plan),
+        members_(cluster::MembersOf(plan->partition())),
+        generation_(generation),
+        cut_(std::move(cut)) {}
 
   // Tells every ps to write its part.
   void Begin(Outbox* outbox) const;
@@ -32,7 +37,7 @@ class CheckpointWrite {
   void PsReconnected(uint32_t ps, Outbox* outbox) const;
   // Ignores replies of another cut or generation.
   void Reply(uint32_t ps, const proto::PersistReply& reply);
-  bool complete() const { return replies_.size() == plan_.partition().ps_count(); }
+  bool complete() const { return replies_.size() == members_.size(); }
 
   // When the wait for the ps began: the time of the first call.
   absl::Duration begun_at(absl::Duration now);
@@ -46,6 +51,7 @@ class CheckpointWrite {
   proto::Command Command() const;
 
   const proto::JobPlan& plan_;
+  const std::vector<uint32_t> members_;  // The ps that take part.
   const uint64_t generation_;
   const proto::KeptCut cut_;
   std::optional<absl::Duration> begun_at_;

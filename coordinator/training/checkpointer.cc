@@ -210,6 +210,7 @@ void Checkpointer::KeepCut(const AppliedBatches& applied, EventTime now, Outbox*
   *run_.mutable_kept_cut() = cut_->Record(applied);
   if (purpose.epoch >= 0) run_.set_epochs_cut(purpose.epoch + 1);
   if (purpose.reason == kStop && requests_.Awaited(kStop)) stopped_ = true;
+  requests_.Kept(purpose.reason);
   if (purpose.persist) {
     retention_.Passed(queue_.DoneCount(), now.monotonic);
     // A rollback to this checkpoint continues from the sums of the batches that are in it.
@@ -276,6 +277,8 @@ void Checkpointer::CheckpointExists(const proto::Manifest& manifest, Outbox* out
   run_.set_renew_checkpoint(false);
   SaveRun(outbox);
   outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.add_manifest"); });
+  // Nothing was trained since the cut of a stop, so it serves later requests to stop too.
+  if (stopped_) requests_.Kept(kStop);
   requests_.Made(manifest);
   copies_.Begin(manifest, outbox);
   CAIRN_LOG_INFO("checkpoint", "job", plan_.job_id(), "checkpoint", manifest.checkpoint(), "reason",

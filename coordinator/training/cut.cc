@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cluster/partition_map.h"
 #include "common/check.h"
 #include "job/batch_numbers.h"
 
@@ -33,6 +34,7 @@ void DropCut(const proto::JobPlan& plan, uint64_t cut, Outbox* outbox) {
 Cut::Cut(const proto::JobPlan* plan, uint64_t generation, SplitQueue* queue, CutPurpose purpose,
          int64_t epoch_begin, int64_t epoch_end, uint64_t pause)
     : plan_(*plan),
+      members_(cluster::MembersOf(plan->partition())),
       generation_(generation),
       queue_(*queue),
       purpose_(std::move(purpose)),
@@ -67,12 +69,12 @@ void Cut::Make(uint64_t cut, Outbox* outbox) {
   command.mutable_make_cut()->set_job_id(plan_.job_id());
   command.mutable_make_cut()->set_generation(generation_);
   command.mutable_make_cut()->set_cut(cut);
-  outbox->SendToAllPs(plan_.partition().ps_count(), command);
+  for (const uint32_t ps : members_) outbox->Send(PsTask(ps), command);
 }
 
 void Cut::Reply(uint32_t ps, const proto::CutReply& reply) {
   if (!made() || reply.cut() != cut_ || reply.generation() != generation_) return;
-  if (ps < plan_.partition().ps_count()) replies_[ps] = reply;
+  if (std::binary_search(members_.begin(), members_.end(), ps)) replies_[ps] = reply;
 }
 
 absl::Duration Cut::phase_begun_at(absl::Duration now) {
@@ -84,7 +86,7 @@ void Cut::GiveUpPs(const std::string& why) {
   if (!made()) return;
   proto::CutReply reply;
   reply.set_error(why);
-  for (uint32_t ps = 0; ps < plan_.partition().ps_count(); ++ps) replies_.try_emplace(ps, reply);
+  for (const uint32_t ps : members_) replies_.try_emplace(ps, reply);
 }
 
 absl::StatusOr<AppliedBatches> Cut::Result() const {
@@ -122,8 +124,8 @@ std::string Cut::NextNeeded() const {
     return absl::StrCat("for ", pausing_.begin()->Name(),
                         " to finish its batch before the checkpoint");
   }
-  for (uint32_t ps = 0; made() && ps < plan_.partition().ps_count(); ++ps) {
-    if (!replies_.contains(ps)) {
+  for (const uint32_t ps : members_) {
+    if (made() && !replies_.contains(ps)) {
       return absl::StrCat("for ", PsTask(ps).Name(), " to cut the checkpoint");
     }
   }

@@ -65,7 +65,7 @@ class Cut {
   bool made() const { return cut_ != 0; }
   // Ignores replies of another cut or generation.
   void Reply(uint32_t ps, const proto::CutReply& reply);
-  bool complete() const { return made() && replies_.size() == plan_.partition().ps_count(); }
+  bool complete() const { return made() && replies_.size() == members_.size(); }
 
   // When the wait for the workers or, once made, for the ps began: the time of the first call. The
   // limits of these waits are the caller's.
@@ -95,6 +95,7 @@ class Cut {
 
  private:
   const proto::JobPlan& plan_;
+  const std::vector<uint32_t> members_;  // The ps that take part.
   const uint64_t generation_;
   SplitQueue& queue_;
   const CutPurpose purpose_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster/partition_map.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
@@ -11,6 +12,7 @@ LearningRateBroadcast::LearningRateBroadcast(const proto::JobPlan* plan,
                                              const proto::RunRecord* run)
     : plan_(*plan),
       run_(*run),
+      members_(cluster::MembersOf(plan->partition())),
       told_(plan->partition().ps_count()),
       known_(plan->partition().ps_count(), Changes()) {}
 
@@ -20,7 +22,7 @@ int LearningRateBroadcast::Changes() const {
 
 void LearningRateBroadcast::Announce(Outbox* outbox) {
   const int changes = Changes();
-  for (uint32_t ps = 0; ps < known_.size(); ++ps) {
+  for (const uint32_t ps : members_) {
     if (known_[ps] >= changes || told_[ps] >= changes) continue;
     told_[ps] = changes;
     proto::Command command;
@@ -41,8 +43,8 @@ void LearningRateBroadcast::Reply(uint32_t ps, const proto::RatesReply& reply) {
 }
 
 bool LearningRateBroadcast::complete() const {
-  return std::all_of(known_.begin(), known_.end(),
-                     [this](int known) { return known >= Changes(); });
+  return std::all_of(members_.begin(), members_.end(),
+                     [this](uint32_t ps) { return known_[ps] >= Changes(); });
 }
 
 }  // namespace cairn::coordinator

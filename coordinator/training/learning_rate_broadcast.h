@@ -34,6 +34,7 @@ class LearningRateBroadcast {
 
   const proto::JobPlan& plan_;
   const proto::RunRecord& run_;
+  const std::vector<uint32_t> members_;  // The ps that take part.
   // By ps: how many changes it was sent, and how many it has confirmed.
   std::vector<int> told_;
   std::vector<int> known_;

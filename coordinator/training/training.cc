@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cluster/partition_map.h"
 #include "common/failpoint.h"
 #include "coordinator/callbacks/nonfinite_loss.h"
 #include "job/job_plan.h"
@@ -36,6 +37,7 @@ SplitQueueOptions QueueOptions(const proto::JobPlan& plan) {
 
 Training::Training(const Context& context, BatchRanges open, std::vector<proto::Manifest> manifests)
     : plan_(*context.plan),
+      members_(cluster::MembersOf(plan_.partition())),
       run_(*context.run),
       history_(*context.history),
       queue_(QueueOptions(plan_), std::move(open)),
@@ -116,6 +118,9 @@ void Training::Profile(ProfileSession::Options options, ProfileCallback callback
   options.job_id = plan_.job_id();
   profiles_.emplace_back(options, std::move(callback));
   profiles_.back().Begin(workers_, plan_.partition().ps_count(), outbox);
+  for (uint32_t ps = 0; ps < plan_.partition().ps_count(); ++ps) {
+    if (!IsMember(ps)) profiles_.back().Gone(PsTask(ps));
+  }
 }
 
 void Training::OnProfiled(TaskId task, const proto::ProfileReport& report) {
@@ -231,13 +236,18 @@ void Training::AskLedgers(EventTime now, Outbox* outbox) {
   command.mutable_ledger_query()->set_query(++last_query_);
   command.mutable_ledger_query()->set_job_id(plan_.job_id());
   command.mutable_ledger_query()->set_generation(run_.generation());
-  outbox->SendToAllPs(plan_.partition().ps_count(), command);
+  for (const uint32_t ps : members_) outbox->Send(PsTask(ps), command);
+}
+
+bool Training::IsMember(uint32_t ps) const {
+  return std::binary_search(members_.begin(), members_.end(), ps);
 }
 
 void Training::OnLedger(uint32_t ps, const proto::LedgerReply& reply) {
   if (reply.query() != last_query_ || reply.generation() != run_.generation()) return;
+  if (!IsMember(ps)) return;
   ledgers_[ps] = reply;
-  if (ledgers_.size() < plan_.partition().ps_count()) return;
+  if (ledgers_.size() < members_.size()) return;
   std::vector<proto::LedgerReply> ledgers;
   for (const auto& [index, ledger] : ledgers_) ledgers.push_back(ledger);
   ledgers_.clear();

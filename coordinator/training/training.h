@@ -131,6 +131,7 @@ class Training {
  private:
   void CountTrainers();
   void AskLedgers(EventTime now, Outbox* outbox);
+  bool IsMember(uint32_t ps) const;
   // The inputs to a grant besides the worker's own reports. A change of them concerns all workers.
   struct GrantBasis {
     bool train = false;
@@ -149,6 +150,7 @@ class Training {
   std::string LowestBatchText() const;
 
   const proto::JobPlan& plan_;
+  const std::vector<uint32_t> members_;  // The ps that take part.
   proto::RunRecord& run_;
   History& history_;
 

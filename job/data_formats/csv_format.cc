@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/status_macros.h"
+#include "job/data_formats/named_places.h"
 #include "nn/text_input.h"
 
 namespace cairn::job {
@@ -94,45 +94,6 @@ absl::Status CheckSigns(const std::string& path, const proto::CsvSource& source)
   return Invalid(path, ".labels: is missing; name the column of the labels");
 }
 
-template <typename Places>
-std::vector<std::string> NamesOf(const Places& places) {
-  std::vector<std::string> names;
-  for (const auto& place : places) names.push_back(place.name);
-  return names;
-}
-
-// The input or output that a column names, if any.
-struct Said {
-  bool says = false;
-  std::string name;
-};
-
-// Checks that each of the model's inputs or outputs (`places`) has a column and that each column
-// names one of them. `list` is the path of the columns, `field` the name of the field that names
-// the place.
-absl::Status CheckShared(const std::string& list, const std::string& field,
-                         const std::vector<std::string>& places, const std::vector<Said>& columns) {
-  std::set<std::string> used;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    const std::string at = absl::StrCat(list, "[", i, "].", field, ": ");
-    if (!columns[i].says) {
-      if (places.size() == 1) continue;
-      return Invalid(at, "is missing; the model's ", field, "s are ", absl::StrJoin(places, ", "));
-    }
-    if (std::find(places.begin(), places.end(), columns[i].name) == places.end()) {
-      return Invalid(at, "the model has no ", field, " \"", columns[i].name, "\"; it has ",
-                     absl::StrJoin(places, ", "));
-    }
-    used.insert(columns[i].name);
-  }
-  if (places.size() == 1 || used.size() == places.size()) return absl::OkStatus();
-  for (const std::string& place : places) {
-    if (used.count(place) > 0) continue;
-    return Invalid(list, ": no column has \"", field, "\": \"", place, "\", which the model wants");
-  }
-  return absl::OkStatus();
-}
-
 // The columns of an input that takes text: a layer of the model has the vocabulary.
 absl::Status CheckTextColumns(const std::string& path, const proto::CsvSource& source,
                               const std::string& input) {
@@ -183,6 +144,7 @@ DataFormat CsvFormat() {
           .extensions = {".csv", ".tsv", ".txt"},
           .file_example = "train-*.csv",
           .labels_example = "LABEL_COLUMN",
+          .skips_damaged = true,
           .check = CheckColumns,
           .check_model = CheckModel,
           .inherit = Inherit};
@@ -218,11 +180,12 @@ absl::Status CheckCsvColumns(const std::string& path, const proto::CsvSource& so
 
 absl::Status CheckCsvInputs(const std::string& path, const proto::CsvSource& source,
                             const nn::Model& model) {
-  std::vector<Said> columns;
+  std::vector<NamedPlace> columns;
   for (const proto::CsvColumn& column : source.features()) {
     columns.push_back({column.has_input(), column.input()});
   }
-  CAIRN_RETURN_IF_ERROR(CheckShared(path + ".features", "input", NamesOf(model.inputs()), columns));
+  CAIRN_RETURN_IF_ERROR(
+      CheckNamedPlaces(path + ".features", "column", "input", NamesOf(model.inputs()), columns));
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     if (nn::LookupOf(model, static_cast<int>(i)) == nullptr) continue;
     CAIRN_RETURN_IF_ERROR(CheckTextColumns(path, source, model.inputs()[i].name));
@@ -232,11 +195,11 @@ absl::Status CheckCsvInputs(const std::string& path, const proto::CsvSource& sou
 
 absl::Status CheckCsvOutputs(const std::string& path, const proto::CsvSource& source,
                              const nn::Model& model) {
-  std::vector<Said> columns;
+  std::vector<NamedPlace> columns;
   for (const proto::CsvColumn& column : source.labels()) {
     columns.push_back({column.has_output(), column.output()});
   }
-  return CheckShared(path + ".labels", "output", NamesOf(model.outputs()), columns);
+  return CheckNamedPlaces(path + ".labels", "column", "output", NamesOf(model.outputs()), columns);
 }
 
 }  // namespace cairn::job

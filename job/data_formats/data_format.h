@@ -53,6 +53,9 @@ struct DataFormat {
   const char* file_example;
   const char* labels_example = "";
 
+  // Whether records that cannot be read can be told from their neighbors (DataSource.skip_damaged).
+  bool skips_damaged = false;
+
   // The rest may be null. `path` is the path of the format's field: "train.npy".
 
   // Checks fields other than the lists of files.

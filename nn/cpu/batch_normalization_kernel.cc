@@ -83,7 +83,10 @@ class BatchNormalizationKernel : public Kernel {
     // batch. It is written last, because it may overwrite the output gradient.
     if (layer_.trainable()) {
       SumGradients(arguments.inputs[0], arguments.output_gradient);
-      WriteVariableGradients(arguments.variable_gradients);
+      // Null: the variables are not trained in this pass (Executor::Options::trained).
+      const bool writes =
+          !arguments.variable_gradients.empty() && arguments.variable_gradients[0] != nullptr;
+      if (writes) WriteVariableGradients(arguments.variable_gradients);
     }
     if (arguments.input_gradients[0] == nullptr) return;
     ComputeMix(arguments.variables);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
@@ -25,9 +26,8 @@ using nlohmann::json;
 // A format in which a model can be read.
 struct ImportFormat {
   const char* description;  // For messages.
-  // Of names of such files, and how they begin. Null: the format is text.
-  const char* extension;
-  const char* beginning;
+  std::initializer_list<const char*> extensions;
+  const char* beginning;  // How such a file begins. Null: the format is text or has no extension.
   // `document` is null if the file is not JSON.
   bool (*recognizes)(std::string_view file, const json* document);
   // Null: the file has all of the model.
@@ -52,37 +52,64 @@ absl::StatusOr<ImportedModel> ReadKerasArchitecture(std::string_view file,
 
 // The first one that recognizes a file reads it.
 constexpr ImportFormat kFormats[] = {
-    {"a .keras file", ".keras", "a zip file does",
-     [](std::string_view file, const json*) { return IsKerasFile(file); }, nullptr, ReadKerasFile},
-    {"a Keras .h5 file", ".h5", "an HDF5 file does",
-     [](std::string_view file, const json*) { return IsKerasH5(file); }, nullptr, ReadKerasH5},
-    {"an ONNX file", ".onnx", "one does, with the version of its format",
-     [](std::string_view file, const json*) { return IsOnnxFile(file); }, nullptr, ReadOnnxFile},
-    {"the index of a TensorFlow checkpoint", nullptr, nullptr,
-     [](std::string_view file, const json*) { return IsTensorBundle(file); }, TensorBundleFiles,
+    {"a .keras file",
+     {".keras"},
+     "a zip file does",
+     [](std::string_view file, const json*) { return IsKerasFile(file); },
+     nullptr,
+     ReadKerasFile},
+    {"a Keras .h5 file",
+     {".h5", ".hdf5"},
+     "an HDF5 file does",
+     [](std::string_view file, const json*) { return IsKerasH5(file); },
+     nullptr,
+     ReadKerasH5},
+    {"an ONNX file",
+     {".onnx"},
+     "one does, with the version of its format",
+     [](std::string_view file, const json*) { return IsOnnxFile(file); },
+     nullptr,
+     ReadOnnxFile},
+    {"the index of a TensorFlow checkpoint",
+     {},
+     nullptr,
+     [](std::string_view file, const json*) { return IsTensorBundle(file); },
+     TensorBundleFiles,
      ReadTensorBundle},
-    {"a mapping of a TensorFlow checkpoint (an object with 'checkpoint')", nullptr, nullptr,
+    {"a mapping of a TensorFlow checkpoint (an object with 'checkpoint')",
+     {".json"},
+     nullptr,
      [](std::string_view, const json* document) { return HasMember(document, {"checkpoint"}); },
-     MappedBundleFiles, ReadMappedBundle},
-    {"a TF.js layers model (an object with 'modelTopology')", nullptr, nullptr,
+     MappedBundleFiles,
+     ReadMappedBundle},
+    {"a TF.js layers model (an object with 'modelTopology')",
+     {".json"},
+     nullptr,
      [](std::string_view, const json* document) {
        return HasMember(document, {"modelTopology", "weightsManifest", "format"});
      },
      [](std::string_view file, std::string_view) { return TfjsWeightFiles(file); },
      ReadTfjsLayersModel},
-    {"a Keras architecture (an object with 'class_name', as model.to_json() writes)", nullptr,
+    {"a Keras architecture (an object with 'class_name', as model.to_json() writes)",
+     {".json"},
      nullptr,
      [](std::string_view, const json* document) {
        return HasMember(document, {"class_name", "model_config"});
      },
-     nullptr, ReadKerasArchitecture},
+     nullptr,
+     ReadKerasArchitecture},
 };
+
+bool HasExtension(const ImportFormat& format, std::string_view file_name) {
+  const absl::string_view name(file_name.data(), file_name.size());
+  return std::any_of(format.extensions.begin(), format.extensions.end(),
+                     [&](const char* each) { return absl::EndsWithIgnoreCase(name, each); });
+}
 
 // The error of a file of another content than its name says. OK: its name says nothing.
 absl::Status CheckBeginning(std::string_view file, std::string_view file_name) {
-  const absl::string_view name(file_name.data(), file_name.size());
   for (const ImportFormat& format : kFormats) {
-    if (format.extension == nullptr || !absl::EndsWithIgnoreCase(name, format.extension)) continue;
+    if (format.beginning == nullptr || !HasExtension(format, file_name)) continue;
     return absl::InvalidArgumentError(
         file.empty() ? absl::StrCat("not ", format.description, ": it is empty")
                      : absl::StrCat("not ", format.description, ": it does not begin as ",
@@ -107,6 +134,11 @@ absl::StatusOr<const ImportFormat*> DetectFormat(std::string_view file,
 }
 
 }  // namespace
+
+bool HasModelExtension(std::string_view file_name) {
+  return std::any_of(std::begin(kFormats), std::end(kFormats),
+                     [&](const ImportFormat& format) { return HasExtension(format, file_name); });
+}
 
 absl::StatusOr<std::vector<std::string>> ModelWeightFiles(std::string_view file,
                                                           std::string_view file_name) {

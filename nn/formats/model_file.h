@@ -20,6 +20,9 @@ namespace cairn::nn {
 absl::StatusOr<std::vector<std::string>> ModelWeightFiles(std::string_view file,
                                                           std::string_view file_name);
 
+// True if the name has an extension of such files: "model.onnx".
+bool HasModelExtension(std::string_view file_name);
+
 // Reads a model. `file_contents` are the contents of the files of ModelWeightFiles, in order. See
 // keras_json.h for the dialect of the spec and for errors.
 absl::StatusOr<ImportedModel> ReadModel(std::string_view file,

@@ -1,23 +1,25 @@
 #include "nn/plan/gradient_flow.h"
 
-#include <algorithm>
-
 namespace cairn::nn {
 namespace {
 
-bool IsTrained(const LayerVariable& variable) {
-  return variable.spec.update != VariableSpec::Update::kFrozen;
+bool HasTrainedVariable(const Model::Node& node, const std::vector<bool>& trained) {
+  const std::vector<LayerVariable>& variables = node.layer->variables();
+  for (size_t v = 0; v < variables.size(); ++v) {
+    if (variables[v].spec.update == VariableSpec::Update::kFrozen) continue;
+    if (trained.empty() || trained[node.first_variable + v]) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
-GradientFlow::GradientFlow(const Model& model) {
+GradientFlow::GradientFlow(const Model& model, const std::vector<bool>& trained) {
   const std::vector<Model::Node>& nodes = model.nodes();
   // Forward: a node needs a gradient if it or one of its inputs does.
   std::vector<int> consumers(nodes.size(), 0);
   for (const Model::Node& node : nodes) {
-    bool is_needed =
-        std::any_of(node.layer->variables().begin(), node.layer->variables().end(), IsTrained);
+    bool is_needed = HasTrainedVariable(node, trained);
     for (int input : node.inputs) {
       is_needed = is_needed || needed[input];
       ++consumers[input];

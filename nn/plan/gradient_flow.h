@@ -17,7 +17,9 @@ struct GradientFlow {
     kAdd,    // A further gradient: written to temporary memory, then added.
   };
 
-  explicit GradientFlow(const Model& model);
+  // `trained`, by variable: false for one that gets no gradient, although it is not frozen. Empty:
+  // all get one.
+  explicit GradientFlow(const Model& model, const std::vector<bool>& trained = {});
 
   // By node: true if it or an ancestor has a trained variable.
   std::vector<bool> needed;

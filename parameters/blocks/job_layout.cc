@@ -76,9 +76,11 @@ absl::StatusOr<std::shared_ptr<const JobLayout>> JobLayout::Create(
   }
   std::shared_ptr<JobLayout> layout(
       new JobLayout(plan, std::move(variables), ps, part, consistency));
-  CAIRN_ASSIGN_OR_RETURN(layout->optimizer_, nn::CreateOptimizer(plan.job().optimizer()));
+  CAIRN_ASSIGN_OR_RETURN(layout->rules_,
+                         job::VariableRules::Create(plan.job(), plan.model(), layout->variables_));
   for (size_t i = 0; i < layout->variables_.size(); ++i) {
-    CAIRN_RETURN_IF_ERROR(CheckWhole(layout->variables_[i], *layout->optimizer_,
+    const int rule = layout->rules_.optimizer_of[i];
+    CAIRN_RETURN_IF_ERROR(CheckWhole(layout->variables_[i], *layout->rules_.optimizers[rule],
                                      plan.partition().variables(static_cast<int>(i))));
   }
   layout->AddBlocks();
@@ -101,14 +103,15 @@ void JobLayout::AddBlocks() {
     block.begin = cluster::BlockOffset(map, id);
     block.count = cluster::BlockElements(map, id);
     block.update = variable.update;
-    block.momentum = variable.momentum;
+    block.momentum = rules_.momentums[placed.variable()];
+    block.optimizer = rules_.optimizer_of[placed.variable()];
     positions_[id] = static_cast<int>(blocks_.size());
     blocks_.push_back(std::move(block));
   }
 }
 
 int JobLayout::slot_count(const BlockSpec& block) const {
-  return block.update == Update::kOptimized ? optimizer_->slot_count() : 0;
+  return block.update == Update::kOptimized ? optimizer(block).slot_count() : 0;
 }
 
 absl::StatusOr<int> JobLayout::Find(uint32_t block_id) const {

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "job/job_plan.h"
+#include "job/model_program.h"
 #include "nn/optimizer.h"
 #include "nn/optimizers/gradient_clip.h"
 #include "nn/variable_spec.h"
@@ -29,7 +30,8 @@ struct BlockSpec {
   int64_t begin = 0;
   int64_t count = 0;
   nn::VariableSpec::Update update = nn::VariableSpec::Update::kOptimized;
-  double momentum = 0;  // Of moving statistics.
+  double momentum = 0;  // Of moving statistics, in one update.
+  int optimizer = 0;    // See JobLayout::optimizer.
 
   bool pushed() const { return update != nn::VariableSpec::Update::kFrozen; }
 };
@@ -54,7 +56,10 @@ class JobLayout {
   Part part() const { return part_; }
   const proto::JobPlan& plan() const { return plan_; }
   const Consistency& consistency() const { return consistency_; }
-  const nn::Optimizer& optimizer() const { return *optimizer_; }
+  // The one that updates the block.
+  const nn::Optimizer& optimizer(const BlockSpec& block) const {
+    return *rules_.optimizers[block.optimizer];
+  }
   // Updates are reduced, their norm is computed, and they are applied in a second step
   // (Block::ApplyUpdate).
   bool clips_update_norms() const { return clips_update_norms_; }
@@ -87,7 +92,7 @@ class JobLayout {
   const Consistency consistency_;
   const bool clips_update_norms_;
   const std::vector<nn::VariableSpec> variables_;
-  std::unique_ptr<nn::Optimizer> optimizer_;
+  job::VariableRules rules_;
   std::vector<BlockSpec> blocks_;
   absl::flat_hash_map<uint32_t, int> positions_;
 };

@@ -29,7 +29,7 @@ absl::Status UpdateRule::Apply(const BlockSpec& block, const float* gradient, fl
     nn::ApplyMovingAverage(block.count, gradient, block.momentum, chunk.values_in,
                            chunk.values_out);
   } else {
-    const nn::Optimizer& optimizer = layout_.optimizer();
+    const nn::Optimizer& optimizer = layout_.optimizer(block);
     const BlockBuffer& slots_out = fresh_slots ? fresh_slots : state->slots;
     for (int slot = 0; slot < optimizer.slot_count(); ++slot) {
       chunk.slots_in[slot] = state->slots.data() + slot * block.count;

@@ -29,7 +29,7 @@ proto::BlockHeader HeaderOf(const JobLayout& layout, const BlockSpec& block,
   header.set_row_end(block.row_end);
   header.set_version(state.version);
   for (int slot = 0; slot < layout.slot_count(block); ++slot) {
-    header.add_slots(layout.optimizer().slot_names()[slot]);
+    header.add_slots(layout.optimizer(block).slot_names()[slot]);
   }
   if (block.pushed()) *header.mutable_ledger() = state.ledger.ToProto();
   return header;
@@ -37,7 +37,7 @@ proto::BlockHeader HeaderOf(const JobLayout& layout, const BlockSpec& block,
 
 absl::Status CheckSlots(const JobLayout& layout, const BlockSpec& block,
                         const StoredBlock& stored) {
-  const auto names = layout.optimizer().slot_names().first(layout.slot_count(block));
+  const auto names = layout.optimizer(block).slot_names().first(layout.slot_count(block));
   const auto& slots = stored.header().slots();
   if (std::equal(names.begin(), names.end(), slots.begin(), slots.end())) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(

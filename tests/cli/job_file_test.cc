@@ -149,7 +149,8 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
       {RefusalWith("/train/idx/feature", "x"),
        "train.idx.feature: unknown field; did you mean \"features\"?"},
       {RefusalWith("/train/picture", json::object()),
-       "train.picture: unknown field; known here: idx, npy, csv, cifar10, cifar100, scale, "
+       "train.picture: unknown field; known here: idx, npy, csv, cifar10, cifar100, tfrecord, npz, "
+       "scale, "
        "standardize, one_hot, allow_nan, sample_weight, skip_damaged, rows, drop_remainder"},
       {RefusalWith("/train/npy", json::object()),
        "train: has both \"idx\" and \"npy\"; keep one of them"},
@@ -167,7 +168,8 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
        "train: is missing; for example \"train\": {\"npy\": {\"features\": "
        "\"x.npy\", \"labels\": \"y.npy\"}}"},
       {RefusalWith("/train", json::object()),
-       "train: has no format (idx, npy, csv, cifar10, cifar100); for example {\"npy\": "
+       "train: has no format (idx, npy, csv, cifar10, cifar100, tfrecord, npz); for example "
+       "{\"npy\": "
        "{\"features\": \"x.npy\", \"labels\": \"y.npy\"}}"},
       {RefusalWith("/train", "x.npy"), "train: \"x.npy\" is not an object"},
       {RefusalWith("/train/idx", {{"labels", "y"}}),
@@ -287,7 +289,7 @@ TEST(JobFileTest, AJobGoesOnFromAnotherJobOrFromAFile) {
     EXPECT_TRUE(ResumesFromFile(resumed(file)));
     EXPECT_EQ(resumed(file).resume_from().name(), "/jobs/base/model.json");
   }
-  for (const std::string file : {"model.json", "mobilenet.keras", "a.H5", "a.onnx"}) {
+  for (const std::string file : {"model.json", "mobilenet.keras", "a.H5", "a.hdf5", "a.onnx"}) {
     EXPECT_EQ(resumed(file).resume_from().name(), "/jobs/mine/" + file);
   }
   EXPECT_EQ(resumed({{"name", "./model.json"}}).resume_from().name(), "/jobs/mine/model.json");

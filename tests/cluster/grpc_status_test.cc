@@ -26,6 +26,12 @@ TEST(GrpcStatusTest, ErrorsOfTheConnectionAreTransient) {
   EXPECT_EQ(FromGrpc(grpc::Status(grpc::StatusCode::CANCELLED, "x")), absl::CancelledError("x"));
 }
 
+TEST(GrpcStatusTest, ErrorsOfTheServerAreMarked) {
+  EXPECT_TRUE(IsFromServer(grpc::Status::OK));
+  EXPECT_TRUE(IsFromServer(ToGrpc(absl::UnavailableError("x"))));
+  EXPECT_FALSE(IsFromServer(grpc::Status(grpc::StatusCode::UNAVAILABLE, "Bad :te header")));
+}
+
 TEST(GrpcStatusTest, LongMessagesAreTruncated) {
   const grpc::Status status = ToGrpc(absl::InternalError(std::string(100000, 'x')));
   EXPECT_EQ(status.error_message().size(), 2003u);

@@ -268,6 +268,36 @@ TEST(PartitionMapTest, RebalanceBlocksMovesAsFewBlocksAsPossible) {
   EXPECT_GE(stayed, map.blocks_size() * 2 / 3 - 2);
 }
 
+TEST(PartitionMapTest, BlocksOfAbsentPsMoveToTheOthersAndNoOtherBlockMoves) {
+  const Map map = Place({{"a", {3000, 700}}, {"b", {50}}, {"c", {1 << 20}}}, 4, kAlwaysSlice);
+  ASSERT_EQ(MembersOf(map), (std::vector<uint32_t>{0, 1, 2, 3}));
+  for (const std::set<uint32_t>& absent : {std::set<uint32_t>{}, {2}, {0, 3}, {0, 1, 3}}) {
+    const Map moved = MoveBlocksFrom(absent, map);
+    EXPECT_EQ(moved.ps_count(), 4u);
+    EXPECT_TRUE(ValidatePartitionMap(moved).ok()) << ValidatePartitionMap(moved);
+    ExpectSameBlocks(moved, map);
+    std::vector<uint32_t> members;
+    for (const uint32_t ps : {0, 1, 2, 3}) {
+      if (!absent.contains(ps)) members.push_back(ps);
+    }
+    EXPECT_EQ(MembersOf(moved), members);
+    for (int block = 0; block < map.blocks_size(); ++block) {
+      if (absent.contains(map.blocks(block).ps())) continue;
+      EXPECT_EQ(moved.blocks(block).ps(), map.blocks(block).ps());
+    }
+    std::vector<int64_t> loads;
+    for (const uint32_t ps : members) loads.push_back(Loads(moved)[ps]);
+    const auto [least, most] = std::minmax_element(loads.begin(), loads.end());
+    EXPECT_LE(*most - *least, kBlockBytesMax);
+  }
+}
+
+TEST(PartitionMapTest, WithFewerBlocksThanPsAllPsAreMembers) {
+  const Map map = Place({{"a", {5}}, {"b", {3}}}, 3, 1 << 20);
+  ASSERT_EQ(map.blocks_size(), 2);
+  EXPECT_EQ(MembersOf(map), (std::vector<uint32_t>{0, 1, 2}));
+}
+
 TEST(PartitionMapTest, InvalidMapsAreRefused) {
   const Map good = Place({{"a", {10, 2}}, {"b", {7}}}, 2, kAlwaysSlice);
   const auto refused = [&](const std::function<void(Map*)>& change) {

@@ -1,11 +1,19 @@
 #include "cluster/ps_client.h"
 
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <numeric>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "cluster/grpc_status.h"
 #include "cluster/shared_memory/shared_memory_link.h"
 #include "common/version.h"
 #include "tests/cluster/rpc_fixture.h"
@@ -282,6 +290,81 @@ TEST_F(PsClientTest, AttemptThatIsParkedTooLongIsAskedAgainAndTheOldOneAbandoned
   EXPECT_TRUE(parked->cancelled());
   parked->Reply(PullReply({6.0f}));  // Nobody hears it.
   EXPECT_EQ(block[0], 5.0f);
+}
+
+// Damaged bytes can leave a connection that lives and delivers nothing.
+TEST_F(PsClientTest, AttemptThatTimesOutIsRepeatedOnANewConnectionUnlessTheOldOneAnswers) {
+  PsClientOptions options = Options();
+  options.attempt_timeout = absl::Seconds(2);
+  PsClient client(options);
+  std::vector<float> values(1), others(1);
+  Pull(&client, 1, {absl::MakeSpan(values)});
+  auto first = calls_.Take();
+  auto second = calls_.Take();
+  EXPECT_NE(second->peer(), first->peer());
+  second->Reply(PullReply({1}));
+  EXPECT_TRUE(pulls_.Take().ok());
+
+  Pull(&client, 2, {absl::MakeSpan(values)});
+  auto parked = calls_.Take();
+  EXPECT_EQ(parked->peer(), second->peer());
+  Pull(&client, 3, {absl::MakeSpan(others)});
+  calls_.Take()->Reply(PullReply({3}));
+  EXPECT_TRUE(pulls_.Take().ok());
+  auto again = calls_.Take();
+  EXPECT_EQ(again->peer(), parked->peer());
+  again->Reply(PullReply({2}));
+  EXPECT_TRUE(pulls_.Take().ok());
+}
+
+// Ends each call of its first client with an error as gRPC makes it, and each of the next ones with
+// an error as a ps sends it.
+class SpoiledServer final : public grpc::CallbackGenericService {
+ public:
+  explicit SpoiledServer(grpc::StatusCode code)
+      : error_(code, "Bad :te header"), address_(absl::StrCat("127.0.0.1:", testing::FreePort())) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(address_, grpc::InsecureServerCredentials());
+    builder.RegisterCallbackGenericService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~SpoiledServer() override { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  const std::string& address() const { return address_; }
+
+ private:
+  class End final : public grpc::ServerGenericBidiReactor {
+   public:
+    explicit End(const grpc::Status& status) { Finish(status); }
+    void OnDone() override { delete this; }
+  };
+
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
+    const std::lock_guard lock(mutex_);
+    if (spoiled_.empty()) spoiled_ = context->peer();
+    return new End(context->peer() == spoiled_ ? error_ : ToGrpc(absl::AbortedError("at last")));
+  }
+
+  const grpc::Status error_;
+  const std::string address_;
+  std::mutex mutex_;
+  std::string spoiled_;  // The client of the spoiled connection.
+  std::unique_ptr<grpc::Server> server_;
+};
+
+TEST_F(PsClientTest, AnErrorThatThePsHasNotSentIsRepeatedOnANewConnection) {
+  for (const grpc::StatusCode code :
+       {grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::UNIMPLEMENTED, grpc::StatusCode::CANCELLED,
+        grpc::StatusCode::INTERNAL, grpc::StatusCode::RESOURCE_EXHAUSTED}) {
+    SpoiledServer server(code);
+    PsClientOptions options = Options();
+    options.addresses = {server.address()};
+    std::vector<float> block(1);
+    PsClient client(options);
+    Pull(&client, 1, {absl::MakeSpan(block)});
+    EXPECT_TRUE(absl::IsAborted(pulls_.Take().status())) << code;
+  }
 }
 
 TEST_F(PsClientTest, ReplyOfAnotherSizeIsAnErrorAndWritesNothing) {

@@ -30,7 +30,7 @@ constexpr size_t kPathMax = 1024;
 struct Rule {
   char operation[16];
   char path[512];
-  int error;  // 0: the call waits until the rule is gone.
+  int error;  // 0: the call waits until the rule is gone. See FaultyFiles::Fault.
 };
 
 template <typename Function>
@@ -90,7 +90,7 @@ void NoteFired(const char* rules, const Rule& rule) {
   close(descriptor);
 }
 
-// Returns the error that the call must report, or 0 if it goes through.
+// Returns the error that the call must report, 0 if it goes through, or kShort.
 int FaultOf(const char* operation, const char* path) {
   const char* const rules = getenv("CAIRN_FAULTY_FILES");
   if (rules == nullptr || strncmp(path, "/proc/", 6) == 0) return 0;
@@ -185,10 +185,18 @@ void RecordRename(const char* from, const char* to) {
 }  // namespace
 
 // NOLINTBEGIN: signatures of the C library.
-#define CAIRN_FAULTY(operation, where)               \
-  if (const int error = FaultOf(operation, where)) { \
-    errno = error;                                   \
-    return -1;                                       \
+#define CAIRN_FAULTY(operation, where)                          \
+  if (const int error = FaultOf(operation, where); error > 0) { \
+    errno = error;                                              \
+    return -1;                                                  \
+  }
+// The same, and shortens a transfer of `count` bytes.
+#define CAIRN_FAULTY_TRANSFER(operation, where, count)          \
+  if (const int error = FaultOf(operation, where); error > 0) { \
+    errno = error;                                              \
+    return -1;                                                  \
+  } else if (error == cairn::testing::FaultyFiles::kShort) {    \
+    count = (count + 1) / 2;                                    \
   }
 
 extern "C" {
@@ -245,49 +253,53 @@ ssize_t __pread64_chk(int descriptor, void* to, size_t count, off64_t offset, si
 }
 
 ssize_t read(int descriptor, void* to, size_t count) {
-  CAIRN_FAULTY("read", descriptor);
+  CAIRN_FAULTY_TRANSFER("read", descriptor, count);
   return RawRead(descriptor, static_cast<char*>(to), count);
 }
 
 ssize_t pread(int descriptor, void* to, size_t count, off_t offset) {
   static const auto original = Original<ssize_t (*)(int, void*, size_t, off_t)>("pread");
-  CAIRN_FAULTY("read", descriptor);
+  CAIRN_FAULTY_TRANSFER("read", descriptor, count);
   return original(descriptor, to, count, offset);
 }
 
 ssize_t pread64(int descriptor, void* to, size_t count, off64_t offset) {
   static const auto original = Original<ssize_t (*)(int, void*, size_t, off64_t)>("pread64");
-  CAIRN_FAULTY("read", descriptor);
+  CAIRN_FAULTY_TRANSFER("read", descriptor, count);
   return original(descriptor, to, count, offset);
 }
 
 ssize_t write(int descriptor, const void* from, size_t count) {
-  CAIRN_FAULTY("write", descriptor);
+  CAIRN_FAULTY_TRANSFER("write", descriptor, count);
   return RawWrite(descriptor, static_cast<const char*>(from), count);
 }
 
 ssize_t writev(int descriptor, const iovec* parts, int count) {
   static const auto original = Original<ssize_t (*)(int, const iovec*, int)>("writev");
-  CAIRN_FAULTY("write", descriptor);
+  size_t first = count > 0 ? parts[0].iov_len : 0;
+  const size_t whole = first;
+  CAIRN_FAULTY_TRANSFER("write", descriptor, first);
+  if (first < whole)
+    return RawWrite(descriptor, static_cast<const char*>(parts[0].iov_base), first);
   return original(descriptor, parts, count);
 }
 
 ssize_t pwrite(int descriptor, const void* from, size_t count, off_t offset) {
   static const auto original = Original<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
-  CAIRN_FAULTY("write", descriptor);
+  CAIRN_FAULTY_TRANSFER("write", descriptor, count);
   return original(descriptor, from, count, offset);
 }
 
 ssize_t pwrite64(int descriptor, const void* from, size_t count, off64_t offset) {
   static const auto original = Original<ssize_t (*)(int, const void*, size_t, off64_t)>("pwrite64");
-  CAIRN_FAULTY("write", descriptor);
+  CAIRN_FAULTY_TRANSFER("write", descriptor, count);
   return original(descriptor, from, count, offset);
 }
 
 // Inside the C library it does not call the above.
 size_t fwrite(const void* from, size_t size, size_t count, FILE* file) {
   static const auto original = Original<size_t (*)(const void*, size_t, size_t, FILE*)>("fwrite");
-  if (const int error = FaultOf("write", fileno(file))) {
+  if (const int error = FaultOf("write", fileno(file)); error > 0) {
     errno = error;
     return 0;
   }

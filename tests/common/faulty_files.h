@@ -15,8 +15,12 @@ class FaultyFiles {
   struct Fault {
     std::string operation;  // "open", "read", "write", "sync", "stat", "rename" or "unlink".
     std::string path;       // Part of the file's path; no spaces.
-    int error = 0;          // As errno. 0: the call hangs until the fault is removed.
+    // As errno. 0: the call hangs until the fault is removed. kShort: see below.
+    int error = 0;
   };
+
+  // A read or a write transfers half of its bytes only, as the system may do at any time.
+  static constexpr int kShort = -1;
 
   // `rules`: the path of the rule file.
   explicit FaultyFiles(std::string rules);

@@ -1,6 +1,7 @@
 #include "tests/common/faulty_files.h"
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -73,6 +74,22 @@ TEST_F(FaultyFilesTest, AFaultWithoutErrorHangsUntilItIsRemoved) {
   faults_.Clear();
   writer.join();
   EXPECT_TRUE(done);
+}
+
+TEST_F(FaultyFilesTest, AShortTransferIsOfHalfTheBytes) {
+  char bytes[4] = {};
+  const int descriptor = open(Path("data").c_str(), O_RDWR);
+  faults_.Set({{"read", "/data", FaultyFiles::kShort}, {"write", "/data", FaultyFiles::kShort}});
+  EXPECT_EQ(pread(descriptor, bytes, 3, 0), 2);
+  EXPECT_EQ(pread(descriptor, bytes + 2, 1, 2), 1);
+  EXPECT_STREQ(bytes, "abc");
+  EXPECT_EQ(pwrite(descriptor, "xyzu", 4, 0), 2);
+  iovec parts[] = {{const_cast<char*>("12"), 2}, {const_cast<char*>("3"), 1}};
+  EXPECT_EQ(writev(descriptor, parts, 2), 1);
+  faults_.Clear();
+  EXPECT_EQ(pread(descriptor, bytes, 3, 0), 3);
+  EXPECT_STREQ(bytes, "1yc");
+  close(descriptor);
 }
 
 class PowerFailureTest : public ::testing::Test {

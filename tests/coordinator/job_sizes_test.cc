@@ -57,7 +57,11 @@ TEST_F(JobSizesTest, BlocksCountWithTheirSlots) {
     block->set_row_end(10);
     block->set_ps(i);
   }
-  const std::vector<PsSize> sizes = ComputeSizes(partition, variables, /*slot_count=*/2);
+  proto::Job job;
+  job.mutable_optimizer()->set_name("adam");
+  const auto rules = job::VariableRules::Create(job, proto::ModelSpec(), variables);
+  ASSERT_TRUE(rules.ok());
+  const std::vector<PsSize> sizes = ComputeSizes(partition, variables, *rules);
   EXPECT_EQ(sizes[0].values, 200);
   EXPECT_EQ(sizes[0].slots, 400);
   EXPECT_EQ(sizes[1].values, 200);

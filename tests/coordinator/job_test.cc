@@ -146,20 +146,26 @@ TEST(JobTest, EverythingMayBeKilledAtOnceAndTheJobGoesOnByItself) {
   EXPECT_EQ(simulation.Status().rollbacks(), 1);
 }
 
-TEST(JobTest, ACleanStopLosesNothingAndIsNoRollback) {
-  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
-  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 33; }));
+// Trains, stops cleanly and returns the number of batches that are applied then.
+int64_t StopCleanly(Simulation* simulation) {
+  EXPECT_TRUE(simulation->RunUntil([&] { return simulation->Status().batches_done() > 33; }));
   absl::StatusOr<proto::PrepareStopReply> stopped = absl::UnknownError("not yet");
-  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+  simulation->Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
     scheduler->PrepareStop(
         absl::Minutes(1), [&](absl::StatusOr<proto::PrepareStopReply> reply) { stopped = reply; },
         now, outbox);
   });
-  ASSERT_TRUE(simulation.RunUntil([&] { return stopped.ok(); }));
+  EXPECT_TRUE(simulation->RunUntil([&] { return stopped.ok(); }));
   EXPECT_EQ(stopped->manifest().reason(), "stop");
   const int64_t applied = stopped->manifest().applied_batches();
   EXPECT_GE(applied, 33);
-  EXPECT_EQ(simulation.Status().batches_done(), applied);
+  EXPECT_EQ(simulation->Status().batches_done(), applied);
+  return applied;
+}
+
+TEST(JobTest, ACleanStopLosesNothingAndIsNoRollback) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  const int64_t applied = StopCleanly(&simulation);
   simulation.KillEverything();
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().workers_live() == 3; }));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().generation() == 2; }));
@@ -167,6 +173,67 @@ TEST(JobTest, ACleanStopLosesNothingAndIsNoRollback) {
   ASSERT_TRUE(simulation.Run());
   simulation.CheckFinished();
   EXPECT_EQ(simulation.Status().rollbacks(), 0);
+}
+
+// A stop of a job that does not train yet. It is answered at once.
+void StopWhileLoading(Simulation* simulation) {
+  bool answered = false;
+  simulation->Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+    scheduler->PrepareStop(
+        absl::Minutes(1),
+        [&](const absl::StatusOr<proto::PrepareStopReply>& reply) {
+          answered = reply.ok() && reply->manifest().checkpoint() == 0;
+        },
+        now, outbox);
+  });
+  EXPECT_TRUE(answered);
+}
+
+bool Waits(Simulation* simulation, const std::string& for_what) {
+  return simulation->RunUntil([&] { return simulation->Status().waiting_for() == for_what; });
+}
+
+TEST(JobTest, AStopWhileTheJobIsLoadedLosesNothingEither) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  const int64_t applied = StopCleanly(&simulation);
+  for (int start = 0; start < 3; ++start) {
+    simulation.KillEverything();
+    simulation.KeepAway(1, absl::Seconds(5));
+    ASSERT_TRUE(Waits(&simulation, "for ps 1"));
+    StopWhileLoading(&simulation);
+    // The daemons end after everything is loaded.
+    ASSERT_TRUE(Waits(&simulation, "for the cluster to stop"));
+    EXPECT_EQ(simulation.Status().batches_done(), applied);
+  }
+  simulation.KillEverything();
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > applied; }));
+  EXPECT_EQ(simulation.Status().rollbacks(), 0);
+  // What is trained after the start is lost.
+  simulation.KillEverything();
+  ASSERT_TRUE(simulation.Run());
+  simulation.CheckFinished();
+  EXPECT_EQ(simulation.Status().rollbacks(), 1);
+}
+
+TEST(JobTest, AStoppedJobMayGetOtherPsWhileItIsLoaded) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  StopCleanly(&simulation);
+  simulation.KillEverything();
+  simulation.KeepAway(1, absl::Minutes(1));
+  ASSERT_TRUE(Waits(&simulation, "for ps 1"));
+  simulation.Resize(3);
+  ASSERT_TRUE(simulation.Run());
+  simulation.CheckFinished();
+  EXPECT_EQ(simulation.Status().rollbacks(), 0);
+}
+
+TEST(JobTest, AJobWhoseDaemonsDoNotEndAfterTheStopGoesOn) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  StopWhileLoading(&simulation);
+  ASSERT_TRUE(Waits(&simulation, "for the cluster to stop"));
+  EXPECT_EQ(simulation.Status().batches_done(), 0);
+  ASSERT_TRUE(simulation.Run());
+  simulation.CheckFinished();
 }
 
 TEST(JobTest, ACheckpointThatIsAskedForIsAnsweredWithItsManifest) {

@@ -258,6 +258,15 @@ SimulatedPs::Block SimulatedPs::Updated(const Block& block, int64_t first, int64
   return updated;
 }
 
+std::vector<SimulatedPs*> SimulatedPs::Peers() const {
+  std::set<uint32_t> owners;
+  for (const auto& block : plan_.partition().blocks()) owners.insert(block.ps());
+  owners.erase(index_);
+  std::vector<SimulatedPs*> peers;
+  for (const uint32_t ps : owners) peers.push_back(cluster_[ps]);
+  return peers;
+}
+
 void SimulatedPs::Step() {
   if (generation_ == 0 || !replicated_) return;
   for (auto& [id, block] : blocks_) {
@@ -271,15 +280,14 @@ void SimulatedPs::Step() {
     };
     Block before = block;
     before.buffered.clear();
-    for (SimulatedPs* peer : cluster_) {
-      if (peer == this || has_it(*peer) || !peer->HasJob(plan_.job_id(), generation_)) continue;
+    const std::vector<SimulatedPs*> peers = Peers();
+    for (SimulatedPs* peer : peers) {
+      if (has_it(*peer) || !peer->HasJob(plan_.job_id(), generation_)) continue;
       peer->Receive(id, before, Updated(before, first, end));
       return;
     }
-    const bool all_have_it =
-        std::all_of(cluster_.begin(), cluster_.end(),
-                    [&](const SimulatedPs* peer) { return peer == this || has_it(*peer); });
-    if (!all_have_it) continue;
+    if (!std::all_of(peers.begin(), peers.end(), [&](auto* peer) { return has_it(*peer); }))
+      continue;
     block = Updated(before, first, end);
     previous_[id] = std::move(before);
     return;

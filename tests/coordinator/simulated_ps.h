@@ -96,6 +96,8 @@ class SimulatedPs {
   static const Block* AtVersion(const Replicas& all, uint32_t id, int64_t version);
   static int64_t VersionOf(const Block& block);
   void Receive(uint32_t id, const Block& from, const Block& result);
+  // The others that have blocks of the job.
+  std::vector<SimulatedPs*> Peers() const;
   bool RestoreReplicas(const proto::Restore& restore, Blocks* blocks);
   void OfferReplicas(const proto::OfferReplicas& command, proto::ReplicaOffer* offer);
   Block Updated(const Block& block, int64_t first, int64_t end);

@@ -251,7 +251,8 @@ void Simulation::Connect(Endpoint* endpoint) {
 
 void Simulation::StepEndpoint(Endpoint* endpoint) {
   if (now_ < endpoint->stopped_until) return;
-  if (endpoint->session == 0 && now_ >= endpoint->connect_at) Connect(endpoint);
+  const absl::Duration connect_at = std::max(endpoint->connect_at, endpoint->away_until);
+  if (endpoint->session == 0 && now_ >= connect_at) Connect(endpoint);
   for (uint64_t i = Below(4); i > 0 && !endpoint->inbox.empty(); --i) {
     const proto::Command command = endpoint->inbox.front();
     endpoint->inbox.pop_front();

@@ -59,8 +59,8 @@ class Simulation {
   // Breaks the stream; the process reconnects on another one.
   void BreakStream(int ps);
   void KillCoordinator();
-  // A disconnected ps stays disconnected for this time.
-  void KeepAway(int ps, absl::Duration time) { endpoints_[ps]->connect_at = now_ + time; }
+  // A disconnected ps stays disconnected for this time, whatever else happens.
+  void KeepAway(int ps, absl::Duration time) { endpoints_[ps]->away_until = now_ + time; }
   void KillEverything();
   // Kills the ps; its next process finds an empty disk. Returns what was on the disk.
   SimulatedPs::Disk LoseDisk(int ps);
@@ -91,6 +91,7 @@ class Simulation {
     std::unique_ptr<SimulatedWorker> worker;
     uint64_t session = 0;
     absl::Duration connect_at;
+    absl::Duration away_until;
     absl::Duration stopped_until;  // SIGSTOP.
     absl::Duration heartbeat_at;
     // While it lives: its trainer, or its disk, stands still.

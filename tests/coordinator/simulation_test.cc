@@ -375,5 +375,69 @@ TEST(ReplicatedJobs, WhileOneMemberIsLeftNothingIsComputedAgain) {
   }
 }
 
+// Members stay away for longer than they are awaited, possibly all but one, and come back.
+TEST(ReplicatedJobs, GoOnWithoutMembersThatStayAwayAndTakeThemBack) {
+  int rounds = 0;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    proto::Job job = SimulatedJob("mirrored", 60);
+    job.mutable_checkpoint()->set_every_steps(7);
+    Simulation::Options options = SimulatedCluster(job, seed);
+    options.ps = 3;
+    options.broken_streams = 6;
+    options.coordinator_kills = seed % 2 == 0 ? 4 : 0;
+    Simulation simulation(options);
+    std::mt19937_64 random(seed);
+    const auto finished = [&] { return simulation.Status().state() == proto::FINISHED; };
+    const auto done = [&] { return simulation.Status().batches_done(); };
+    while (!finished()) {
+      ASSERT_TRUE(simulation.RunUntil([&] {
+        return finished() || (simulation.ps(0).HasAllBlocks() && simulation.ps(1).HasAllBlocks() &&
+                              simulation.ps(2).HasAllBlocks());
+      })) << simulation.Status().DebugString();
+      if (finished()) break;
+      const int survivor = static_cast<int>(random() % 3);
+      const bool both = random() % 2 == 0;
+      for (const int ps : {(survivor + 1) % 3, (survivor + 2) % 3}) {
+        if (!both && ps == (survivor + 2) % 3) continue;
+        simulation.KillPs(ps);
+        simulation.KeepAway(ps, absl::Seconds(60));
+      }
+      // Of two updates the blocks of the survivor may still be applied.
+      const int64_t before = done();
+      ASSERT_TRUE(simulation.RunUntil([&] { return finished() || done() >= before + 20; }))
+          << simulation.Status().DebugString();
+      if (finished()) break;
+      // A new coordinator begins to wait anew.
+      if (options.coordinator_kills == 0) {
+        EXPECT_TRUE(simulation.ps((survivor + 1) % 3).blocks().empty());
+      }
+      ++rounds;
+    }
+    simulation.CheckFinished();
+    if (HasFailure()) return;
+    EXPECT_EQ(simulation.Status().rollbacks(), 0);
+    EXPECT_GE(RecordedBatches(&simulation), 600 - simulation.Status().workers_lost());
+  }
+  EXPECT_GE(rounds, 6);
+}
+
+// All were lost, and one of them does not come back: the copies of its snapshots serve.
+TEST(ReplicatedJobs, GoBackToACheckpointWithoutTheMemberThatStaysAway) {
+  proto::Job job = SimulatedJob("mirrored", 60);
+  Simulation::Options options = SimulatedCluster(job, 1);
+  options.ps = 3;
+  Simulation simulation(options);
+  ASSERT_TRUE(simulation.RunUntil([&] {
+    return simulation.Status().last_checkpoint() >= 3 && simulation.HasCompleteCopies();
+  }));
+  for (const int ps : {0, 1, 2}) simulation.KillPs(ps);
+  simulation.KeepAway(2, absl::Hours(1));
+  ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+  simulation.CheckFinished();
+  EXPECT_EQ(simulation.Status().rollbacks(), 1);
+  EXPECT_TRUE(simulation.ps(2).blocks().empty());
+}
+
 }  // namespace
 }  // namespace cairn::coordinator

@@ -8,8 +8,10 @@
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "nn/formats/zip_archive.h"
 #include "tests/end_to_end/arrays.h"
 #include "tests/end_to_end/test_cluster.h"
+#include "tests/worker/data/tfrecord/example_bytes.h"
 
 namespace cairn::testing {
 namespace {
@@ -70,6 +72,25 @@ void WriteNpy(const Images& images, const std::string& folder) {
   WriteFile(folder + "/y.npy", EncodeNpy(y));
 }
 
+// Images as raw bytes, in three files, one of which has no records.
+void WriteTfrecords(const Images& images, const std::string& prefix) {
+  std::string bytes[3];
+  for (int i = 0; i < kExamples; ++i) {
+    std::string pixels;
+    for (int p = 0; p < kPixels; ++p) {
+      for (int c = 0; c < 3; ++c) pixels += static_cast<char>(images.At(i, p, c));
+    }
+    bytes[i < kExamples / 3 ? 0 : 2] += RecordBytes(ExampleBytes(
+        {{"image", BytesFeature({pixels})}, {"label", IntsFeature({images.labels[i]})}}));
+  }
+  for (int i = 0; i < 3; ++i) WriteFile(prefix + std::to_string(i) + ".tfrecord", bytes[i]);
+}
+
+void WriteNpz(const std::string& folder) {
+  WriteFile(folder + "/both.npz", *nn::WriteZip({{"x.npy", ReadFile(folder + "/x.npy")},
+                                                 {"y.npy", ReadFile(folder + "/y.npy")}}));
+}
+
 void WriteCsv(const Images& images, const std::string& file) {
   const char* const names[] = {"red", "green", "blue"};
   std::string text = "\"the label\"";
@@ -125,6 +146,8 @@ class DataFormats : public ::testing::Test {
     WriteNpy(images, folder_.path("."));
     WriteCsv(images, folder_.path("x.csv"));
     WriteIdx(images, folder_.path("."));
+    WriteTfrecords(images, folder_.path("images"));
+    WriteNpz(folder_.path("."));
   }
 
   // Runs the job with these training data, after merging `changes` into it.
@@ -188,6 +211,13 @@ TEST_F(DataFormats, TheSameNumbersTrainToTheSameBitsAndLearn) {
       {"npy", {{"npy", {{"features", "x.npy"}, {"labels", "y.npy"}}}}, "x.npy"},
       {"idx", {{"idx", {{"features", "x.idx"}, {"labels", "y.idx"}}}}, "x.idx"},
       {"cifar10", {{"cifar10", {{"files", "cifar_*.bin"}}}}, "cifar_*.bin"},
+      {"tfrecord",
+       {{"tfrecord",
+         {{"files", "images?.tfrecord"},
+          {"features", {{"name", "image"}, {"decode", "raw"}, {"dtype", "uint8"}}},
+          {"labels", "label"}}}},
+       "images?.tfrecord"},
+      {"npz", {{"npz", {{"files", "both.npz"}, {"features", "x"}, {"labels", "y"}}}}, "both.npz"},
       {"csv",
        {{"csv",
          {{"files", "x.csv"},

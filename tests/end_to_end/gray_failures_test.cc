@@ -2,6 +2,7 @@
 // The job must go on without them, and count every batch once.
 
 #include <cerrno>
+#include <thread>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -172,6 +173,43 @@ TEST_P(GrayFailures, APsWhoseDeletionsHang) {
 
 // Faults that do not depend on the mode.
 using GrayFailuresOfDaemons = GrayFailures;
+
+// A checkpoint is asked for while another one is being written, by a ps whose disk is slow: it
+// takes 6 s, and its progress keeps it from being given up.
+TEST_P(GrayFailuresOfDaemons, ACheckpointAskedForWhileASlowPsWritesOne) {
+  cluster_.StartAll();
+  cluster_.task("ps", 1).Kill();
+  cluster_.Start("ps", 1,
+                 {"--unsafe_testing", "--failpoint", "snapshot.add=sleep:300@1-1000000000"});
+  CountingJob job = EndlessCountingJob();
+  job.more = R"({"partitioner": {"fixed_shards": 40}, "checkpoint": {"every_epochs": 10000}})";
+  ASSERT_EQ(cluster_.Cairn({"submit", WriteCountingJob(job, cluster_.folder("job"))}).exit_code, 0);
+  ASSERT_TRUE(Reaches("batches_done", 100)) << cluster_.Logs();
+  const auto ask = [&](int64_t* checkpoint) {
+    return std::thread([this, checkpoint] {
+      const CommandResult asked = cluster_.Cairn({"checkpoint", "count", "--json"});
+      EXPECT_EQ(asked.exit_code, 0) << asked.errors;
+      if (asked.exit_code == 0) *checkpoint = asked.lines().back().at("checkpoint");
+    });
+  };
+  int64_t first = 0, second = 0;
+  std::thread first_client = ask(&first);
+  EXPECT_TRUE(WaitUntil(seconds(60), [&] {
+    return cluster_.LogOf("ps", 1).find("failpoint name=snapshot.add") != std::string::npos;
+  }));
+  std::thread second_client = ask(&second);
+  const int64_t done = Number("batches_done");
+  EXPECT_TRUE(Reaches("batches_done", done + 300)) << "training goes on";
+  first_client.join();
+  second_client.join();
+  EXPECT_GT(first, 0) << cluster_.Logs();
+  EXPECT_GT(second, first) << "it has what was trained meanwhile";
+  EXPECT_EQ(Number("checkpoints_failed"), 0) << Status();
+  const auto cairn = [&](const std::vector<std::string>& command) {
+    return cluster_.Cairn(command);
+  };
+  EXPECT_EQ(CountAtCheckpoint(cairn, cluster_.folder("export"), job.rows), "");
+}
 
 // As when the reader of a pipe stops, or the disk of the logs.
 TEST_P(GrayFailuresOfDaemons, LogsThatHang) {

@@ -119,7 +119,8 @@ TEST_F(LocalRun, AfterCtrlCTheSameCommandGoesOn) {
   const CommandResult second = RunCairn(arguments, seconds(240));
   ASSERT_EQ(second.exit_code, 0) << second.output << second.errors;
   EXPECT_EQ(CountIsNot(job.batches, folder_.path("export"), job.rows), "");
-  EXPECT_EQ(Read({"status", "count", "--json"}).lines().back()["rollbacks"], 0);
+  EXPECT_EQ(Read({"status", "count", "--json"}).lines().back()["rollbacks"], 0)
+      << second.output << second.errors << Read({"history", "count", "--events"}).output;
 }
 
 TEST_F(LocalRun, AJobThatWasRefusedBeforeItBeganMayBeMended) {

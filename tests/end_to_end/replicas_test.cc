@@ -53,21 +53,33 @@ class Replicas : public ::testing::Test {
     job_.strategy = {{"multi_worker_mirrored", {{"batches_per_update", 4}}}};
   }
 
-  // Waits until all workers train, and so many more batches are done.
-  void TrainOn(int64_t batches) {
+  // Waits until so many workers are there, and so many more batches are done.
+  void TrainOn(int64_t batches, int workers = kWorkers) {
     const int64_t end = done_ + batches;
     json status;
     ASSERT_TRUE(WaitUntil(seconds(60),
                           [&] {
                             status = cluster_.Status("sync");
                             done_ = status.value("batches_done", int64_t{0});
-                            return done_ >= end && status.value("workers_live", 0) == kWorkers;
+                            return done_ >= end && status.value("workers_live", 0) == workers;
                           }))
         << status << cluster_.Logs();
   }
-  void Kill(const std::vector<int>& workers) {
+  void KillForGood(const std::vector<int>& workers) {
     for (const int worker : workers) cluster_.task("worker", worker).Kill();
+  }
+  void Start(const std::vector<int>& workers) {
     for (const int worker : workers) cluster_.Start("worker", worker);
+  }
+  void Kill(const std::vector<int>& workers) {
+    KillForGood(workers);
+    Start(workers);
+  }
+  void WaitForNote(const std::string& text) {
+    ASSERT_TRUE(
+        WaitUntil(seconds(60),
+                  [&] { return cluster_.Status("sync").dump().find(text) != std::string::npos; }))
+        << text << cluster_.Logs();
   }
   // The task dies at the failpoint and comes back. `lost`: it may reach the failpoint only when
   // this worker is lost.
@@ -155,6 +167,46 @@ TEST_F(Replicas, AWorkerMayDieAtAnyTime) {
   };
   ExpectSameBits(expected, Train(&cluster_, WriteAdamJob(cluster_.folder("."), job_), faults));
   EXPECT_EQ(Rollbacks(), 0) << cluster_.Logs();
+}
+
+// Machines that are lost: the others take over their blocks, and give them back.
+TEST_F(Replicas, TheOthersGoOnWithoutWorkersThatStayAway) {
+  const Weights expected = TrainWithoutFaults({.epochs = kEpochs});
+  cluster_.AddFlags("chief", {"--lease_seconds", "4", "--rejoin_timeout", "2"});
+  cluster_.task("chief", 0).Kill();
+  cluster_.Start("chief", 0);
+  const auto faults = [&] {
+    ASSERT_NO_FATAL_FAILURE(TrainOn(60));
+    KillForGood({2});
+    ASSERT_NO_FATAL_FAILURE(WaitForNote("goes on without ps 2"));
+    ASSERT_NO_FATAL_FAILURE(TrainOn(200, 2));
+    cluster_.task("chief", 0).Kill();
+    cluster_.Start("chief", 0);
+    ASSERT_NO_FATAL_FAILURE(TrainOn(60, 2));
+    Start({2});
+    ASSERT_NO_FATAL_FAILURE(WaitForNote("ps 2 takes part again"));
+    ASSERT_NO_FATAL_FAILURE(TrainOn(60));
+    // It has all blocks again.
+    Kill({0, 1});
+    ASSERT_NO_FATAL_FAILURE(TrainOn(60));
+    KillForGood({0, 2});
+    ASSERT_NO_FATAL_FAILURE(WaitForNote("goes on without ps 0"));
+    ASSERT_NO_FATAL_FAILURE(TrainOn(200, 1));
+    Start({0, 2});
+    ASSERT_NO_FATAL_FAILURE(WaitForNote("ps 0 takes part again"));
+    ASSERT_NO_FATAL_FAILURE(TrainOn(100));
+    EXPECT_EQ(Rollbacks(), 0) << cluster_.Logs();
+    // All are lost, and one does not come back.
+    KillForGood({0, 1, 2});
+    Start({0, 2});
+    ASSERT_NO_FATAL_FAILURE(WaitForNote("goes on without ps 1"));
+    ASSERT_NO_FATAL_FAILURE(TrainOn(100, 2));
+    EXPECT_EQ(Rollbacks(), 1) << cluster_.Logs();
+    Start({1});
+    ASSERT_NO_FATAL_FAILURE(WaitForNote("ps 1 takes part again"));
+  };
+  ExpectSameBits(expected, Train(&cluster_, WriteAdamJob(cluster_.folder("."), job_), faults));
+  EXPECT_EQ(Rollbacks(), 1) << cluster_.Logs();
 }
 
 }  // namespace

@@ -314,11 +314,10 @@ def global_pooling(kind, rank):
 
 def adaptive_pooling(kind, rank):
     def build(draw):
-        # Keras cannot pool axes of one pixel. TensorFlow divides by 0 if an image's output has one
-        # pixel. In 3D inputs are scaled up as for MaxPooling3D.
+        # Keras cannot pool axes of one pixel. TensorFlow divides by 0 if the output has one pixel.
+        # In 3D inputs are scaled up as for MaxPooling3D.
         shape = {1: _series, 2: _image, 3: lambda draw: _volume(draw, 3)}[rank](draw)
-        least = 2 if rank > 1 else 1
-        size = draw.of(draw.between(least, 4), tuple(draw.between(least, 5) for _ in range(rank)))
+        size = draw.of(draw.between(2, 4), tuple(draw.between(2, 5) for _ in range(rank)))
         if rank < 3:
             return _through(shape, {1: _mixing1d, 2: _mixing2d}[rank](), kind(size))
         return _through(shape, _mixing(3), L.Rescaling(1000.0), kind(size), L.Rescaling(0.001))
@@ -541,7 +540,8 @@ def bidirectional(draw):
 
 def attention(draw):
     query, value = keras.Input((3, 4)), keras.Input((5, 6))
-    arguments = {"num_heads": draw.between(1, 3), "key_dim": draw.between(1, 4),
+    # Keras adds the biases of heads of width 1 to the steps if there are as many; see doc/keras.md.
+    arguments = {"num_heads": draw.of(1, 2, 4), "key_dim": draw.between(1, 4),
                  "use_bias": draw.yes(), "kernel_initializer": draw.initializer(),
                  "kernel_constraint": draw.constraint(),
                  "value_dim": draw.of(None, 3), "output_shape": draw.of(None, 5)}

@@ -27,12 +27,14 @@ TEST(KerasWordsTest, AWordHasAMeaningWhereItStands) {
   EXPECT_EQ(KerasWord("Job", "lr batch"), "") << "two words";
 }
 
-// A field of the message is never answered with something else.
+// A field of the message is never answered with something else. An optimizer's schedule is: in a
+// job file it is said as an object under "learning_rate".
 void ExpectNoneOf(const google::protobuf::Descriptor& type) {
   for (int i = 0; i < type.field_count(); ++i) {
     const auto& field = *type.field(i);
     EXPECT_EQ(KerasWord(type.name(), field.name()), "") << type.name() << "." << field.name();
-    if (field.message_type() != nullptr) ExpectNoneOf(*field.message_type());
+    const auto* nested = field.message_type();
+    if (nested != nullptr && nested->name() != "Optimizer") ExpectNoneOf(*nested);
   }
 }
 

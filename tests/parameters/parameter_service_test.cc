@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -27,8 +28,9 @@ constexpr uint64_t kClusterId = 99;
 // The service with a job in its store and no network: calls are made and answered in memory.
 class ParameterServiceTest : public ::testing::Test {
  protected:
-  explicit ParameterServiceTest(const TestJobOptions& job = {})
-      : test_(job), catalog_(0, disk_.store(), "") {
+  explicit ParameterServiceTest(const TestJobOptions& job = {},
+                                const JobBlocks::Options& options = {})
+      : test_(job, 1, 2, options), catalog_(0, disk_.store(), "") {
     uploads_ = std::make_unique<UploadStore>(disk_.store());
     for (const uint64_t job : {7, 8, 9}) uploads_->Expect(job, 1 << 20);
     service_ = std::make_unique<ParameterService>(
@@ -411,6 +413,67 @@ TEST_F(CrowdedServiceTest, TheLastWorkersPullAndPushGetInHoweverManyOthersWait) 
   const size_t pulls = (kUpdates + (kUpdates - 1) * (kWorkers - 1)) * pushes_.size();
   for (size_t i = 0; i < pulls; ++i) EXPECT_TRUE(pulled_.Take());
   EXPECT_EQ(test_.store.Ledgers().applied_on_all().low_water(), kUpdates * kWorkers);
+}
+
+// Calls that wait at a synchronous block whose update is not complete, without a network.
+class ParkedCallsTest : public ParameterServiceTest {
+ protected:
+  ParkedCallsTest() : ParameterServiceTest(Job(), {.waiting_pulls_max = 4}) {}
+  ~ParkedCallsTest() override { test_.store.Drop(absl::UnavailableError("the test ends")); }
+  static TestJobOptions Job() {
+    TestJobOptions job;
+    job.synchronous = true;
+    job.batches_per_update = 2;
+    return job;
+  }
+
+  void Send(DataMethod method, const google::protobuf::MessageLite& header,
+            const std::vector<float>& payload = {}) {
+    auto frame = cluster::EncodeFrame(header, {cluster::FramePiece::OfFloats(payload, nullptr)});
+    service_->Handle(std::make_unique<cluster::RawCall>(
+        method, Frame::FromBytes(frame->ToBytes()), "test",
+        [this](const absl::StatusOr<Frame>& answer) { answers_.Put(answer.status().code()); },
+        [this] { return given_up_.load(); }));
+  }
+  // When all calls before have arrived at the block, which answers this one at once.
+  void ExpectNoAnswerBut(const std::vector<absl::StatusCode>& expected) {
+    ASSERT_TRUE(Call(DataMethod::kPull, PullOf(0, {kBlock})).ok());
+    for (const absl::StatusCode code : expected) EXPECT_EQ(answers_.Take(), code);
+    EXPECT_EQ(answers_.size(), 0u);
+  }
+
+  static constexpr uint32_t kBlock = 0;
+  Mailbox<absl::StatusCode> answers_;
+  std::atomic<bool> given_up_ = false;
+};
+
+TEST_F(ParkedCallsTest, PullsOfClientsThatHaveGivenUpMakeRoom) {
+  for (int i = 0; i < 4; ++i) Send(DataMethod::kPull, PullOf(2, {kBlock}));
+  ExpectNoAnswerBut({});
+  Send(DataMethod::kPull, PullOf(2, {kBlock}));
+  ExpectNoAnswerBut({absl::StatusCode::kResourceExhausted});
+  // The deadlines of their attempts have passed.
+  given_up_ = true;
+  Send(DataMethod::kPull, PullOf(2, {kBlock}));
+  std::vector<absl::StatusCode> dropped(4, absl::StatusCode::kCancelled);
+  dropped.push_back(absl::StatusCode::kResourceExhausted);
+  ExpectNoAnswerBut(dropped);
+  given_up_ = false;
+  for (int i = 0; i < 4; ++i) Send(DataMethod::kPull, PullOf(2, {kBlock}));
+  ExpectNoAnswerBut({});
+}
+
+// A worker repeats a push when its attempt's deadline passes, for as long as the update lacks a
+// batch.
+TEST_F(ParkedCallsTest, OfARepeatedPushTheLastWaitsAndTheGradientCountsOnce) {
+  constexpr int kRepetitions = 100;
+  const std::vector<float> gradient(test_.layout->blocks()[kBlock].count, -1.0f);
+  for (int i = 0; i < kRepetitions; ++i) Send(DataMethod::kPush, PushOf(0, {kBlock}), gradient);
+  ExpectNoAnswerBut(
+      std::vector<absl::StatusCode>(kRepetitions - 1, absl::StatusCode::kUnavailable));
+  ASSERT_TRUE(Call(DataMethod::kPush, PushOf(1, {kBlock}), gradient).ok());
+  EXPECT_EQ(answers_.Take(), absl::StatusCode::kOk);
+  EXPECT_EQ(test_.store.current()->Capture()[kBlock].values.data()[0], 1) << "the mean of both";
 }
 
 }  // namespace

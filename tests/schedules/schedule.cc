@@ -48,6 +48,7 @@ class Schedule {
  private:
   // Draws the job.
   proto::Job MakeJob(int64_t epochs);
+  int64_t Group();
   void Start(int ps_count, int workers);
   // Until the job ends, or something is violated.
   void RunEvents();
@@ -70,25 +71,33 @@ proto::Job Schedule::MakeJob(int64_t epochs) {
     job.mutable_checkpoint()->set_every_steps(2 + static_cast<int64_t>(world_.Below(4)));
   }
   job.mutable_checkpoint()->set_keep(1 + static_cast<int64_t>(world_.Below(3)));
+  if (shape.replicated) {
+    shape.mode = "sync";
+    shape.group = Group();
+    job.mutable_strategy()->mutable_multi_worker_mirrored()->set_batches_per_update(shape.group);
+    return job;
+  }
   auto* const strategy = job.mutable_strategy()->mutable_parameter_server();
   shape.mode = std::vector<std::string>{"async", "stale", "sync"}[world_.Below(3)];
   strategy->set_mode(shape.mode);
   if (shape.mode == "stale") {
     strategy->set_window(shape.window = static_cast<int64_t>(world_.Below(4)));
   }
-  // Powers of two: the mean is exact.
-  if (shape.mode == "sync") {
-    shape.group = int64_t{1} << world_.Below(3);
-    while (shape.group > shape.total) shape.group /= 2;  // Wider ones are refused.
-    strategy->set_batches_per_update(shape.group);
-  }
+  if (shape.mode == "sync") strategy->set_batches_per_update(shape.group = Group());
   return job;
+}
+
+// A power of two: the mean is exact.
+int64_t Schedule::Group() {
+  int64_t group = int64_t{1} << world_.Below(3);
+  while (group > world_.job.total) group /= 2;  // Wider ones are refused.
+  return group;
 }
 
 void Schedule::Start(int ps_count, int workers) {
   world_.disks.resize(ps_count);
   for (int i = 0; i < ps_count; ++i) {
-    processes_.push_back(&ps_.emplace_back(&world_, &coordinator_, i, planted_.ledger_off));
+    processes_.push_back(&ps_.emplace_back(&world_, &coordinator_, i, &ps_, planted_));
     processes_.back()->Start();
   }
   for (int i = 0; i < workers; ++i) {
@@ -99,8 +108,10 @@ void Schedule::Start(int ps_count, int workers) {
 }
 
 Outcome Schedule::Run() {
-  const int ps_count = 1 + static_cast<int>(world_.Below(2));
-  const int workers = 1 + static_cast<int>(world_.Below(3));
+  int ps_count = 1 + static_cast<int>(world_.Below(2));
+  int workers = 1 + static_cast<int>(world_.Below(3));
+  world_.job.replicated = world_.Below(4) == 0;
+  if (world_.job.replicated) workers = std::max(workers, ++ps_count);
   const proto::Job job = MakeJob(1 + static_cast<int64_t>(world_.Below(3)));
   world_.answer_when_buffered = world_.job.mode == "sync" && world_.Below(2) == 0;
   Disturbances& disturbances = world_.disturbances;
@@ -134,6 +145,7 @@ void Schedule::RunEvents() {
   // A ps that died after the end has no blocks.
   for (const SimulatedPs& ps : ps_) {
     world_.Violate(CheckFinalBlocks(world_.job, ps.Capture()));
+    world_.Violate(CheckFinalBlocks(world_.job, ps.CaptureReplicas()));
   }
 }
 

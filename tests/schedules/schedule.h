@@ -38,6 +38,8 @@ struct Outcome {
   int rollbacks = 0;
   int64_t events = 0;
   int64_t duplicates = 0;  // Pushes of batches that were applied already.
+  // Generations that continued from the replicas of other ps, without a rollback.
+  int64_t continued = 0;
 };
 
 // Simulates one small job from its submission to its end. The code of every decision is the real
@@ -53,11 +55,14 @@ struct Outcome {
 //   - a checkpoint contains exactly the batches that its manifest lists, each once
 //   - a batch is computed only on values that its job's consistency allows
 //   - the job finishes: nothing waits for ever
+//   - at the end each ps has the same in its replicas, if the job has some
 Outcome RunSchedule(uint64_t seed, MemoryJournal* journal);
 
 // Planted faults, to see that the simulator finds them.
 struct Planted {
   bool ledger_off = false;  // The ps apply a repeated push again.
+  // A ps acknowledges updates of the others' blocks, and does not keep them.
+  bool replicas_off = false;
 };
 Outcome RunSchedule(uint64_t seed, MemoryJournal* journal, const Planted& planted);
 

@@ -9,6 +9,7 @@ struct Sum {
   int64_t faults = 0;
   int64_t rollbacks = 0;
   int64_t duplicates = 0;
+  int64_t continued = 0;
 };
 
 // Stops at the first violation.
@@ -22,6 +23,7 @@ Sum RunSchedules(uint64_t first, uint64_t count) {
     sum.faults += outcome.faults;
     sum.rollbacks += outcome.rollbacks;
     sum.duplicates += outcome.duplicates;
+    sum.continued += outcome.continued;
   }
   return sum;
 }
@@ -34,6 +36,7 @@ TEST(ScheduleTest, EveryBatchCountsOnceAndEveryJobEnds) {
   EXPECT_GT(sum.faults, 2 * kSchedules);
   EXPECT_GT(sum.rollbacks, kSchedules / 10);
   EXPECT_GT(sum.duplicates, kSchedules / 10);
+  EXPECT_GT(sum.continued, kSchedules / 20);
 }
 
 TEST(ScheduleTest, TheSameSeedIsTheSameSchedule) {
@@ -72,6 +75,15 @@ TEST(ScheduleTest, APsThatAppliesRepeatedPushesAgainIsFound) {
   int found = 0;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     found += !RunSchedule(seed, &journal, {.ledger_off = true}).violation.empty();
+  }
+  EXPECT_GT(found, 0);
+}
+
+TEST(ScheduleTest, APsThatDoesNotKeepTheUpdatesOfOthersIsFound) {
+  MemoryJournal journal;
+  int found = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    found += !RunSchedule(seed, &journal, {.replicas_off = true}).violation.empty();
   }
   EXPECT_GT(found, 0);
 }

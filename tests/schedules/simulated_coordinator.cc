@@ -61,14 +61,22 @@ void SimulatedCoordinator::Start(std::vector<SimulatedProcess*> processes) {
 }
 
 void SimulatedCoordinator::Submit(const proto::Job& job) {
-  coordinator::ValidatedJob validated;
-  *validated.request.mutable_job() = job;
-  *validated.request.mutable_model() = MakeModel(world_->job);
-  validated.partition = MakePartition(world_->job, static_cast<uint32_t>(world_->disks.size()));
-  Turn([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
-    CAIRN_CHECK(scheduler->Submit(validated, now, outbox).ok());
-  });
-  world_->After(kTick, [this] { Tick(); });
+  *submitted_.request.mutable_job() = job;
+  *submitted_.request.mutable_model() = MakeModel(world_->job);
+  submitted_.partition = MakePartition(world_->job, static_cast<uint32_t>(world_->disks.size()));
+  TrySubmit();
+}
+
+// A cluster without ps takes jobs when all members have joined. The coordinator may die meanwhile.
+void SimulatedCoordinator::TrySubmit() {
+  const auto accepted = [this] { return scheduler_ != nullptr && scheduler_->GetState(1).ok(); };
+  if (scheduler_ != nullptr && !accepted()) {
+    Turn([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+      const auto reply = scheduler->Submit(submitted_, now, outbox);
+      CAIRN_CHECK(reply.ok() || world_->job.replicated);
+    });
+  }
+  world_->After(kTick, [this, done = accepted()] { done ? Tick() : TrySubmit(); });
 }
 
 void SimulatedCoordinator::StartScheduler() {
@@ -79,6 +87,12 @@ void SimulatedCoordinator::StartScheduler() {
   }
   for (size_t i = 0; i < processes_.size() - ps_count; ++i) {
     options.membership.named_workers.insert(i);
+  }
+  if (world_->job.replicated) {
+    // Worker N has ps N. The other workers are not in TF_CONFIG.
+    options.membership.workers_hold_parameters = true;
+    std::erase_if(options.membership.named_workers,
+                  [ps_count](uint32_t worker) { return worker >= ps_count; });
   }
   options.membership.lease = kLease;
   options.membership.progress_timeout = kProgressTimeout;
@@ -180,8 +194,12 @@ void SimulatedCoordinator::Tick() {
     world_->Violate(absl::StrCat("the job failed: ", status.ok() ? status->error() : ""));
   }
   if (job_finished_) {
-    world_->outcome.rollbacks =
-        static_cast<int>(scheduler_->GetJob("1", world_->event_time())->rollbacks());
+    const auto status = scheduler_->GetJob("1", world_->event_time());
+    world_->outcome.rollbacks = static_cast<int>(status->rollbacks());
+    if (world_->job.replicated) {
+      world_->outcome.continued =
+          static_cast<int64_t>(status->generation()) - 1 - status->rollbacks();
+    }
   }
 }
 

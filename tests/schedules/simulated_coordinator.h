@@ -46,6 +46,7 @@ class SimulatedCoordinator {
   using Event =
       std::function<void(coordinator::Scheduler*, coordinator::EventTime, coordinator::Outbox*)>;
 
+  void TrySubmit();
   void StartScheduler();
   void Turn(const Event& event);
   void CarryOut(coordinator::Outbox* outbox);
@@ -58,6 +59,7 @@ class SimulatedCoordinator {
   std::unique_ptr<coordinator::Scheduler> scheduler_;
   bool crash_ = false;  // At the next decision.
   bool job_finished_ = false;
+  coordinator::ValidatedJob submitted_;
   uint64_t last_session_ = 0;
   std::map<uint64_t, SimulatedProcess*> streams_;
 };

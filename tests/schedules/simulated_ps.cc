@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/random.h"
 #include "nn/model.h"
@@ -12,14 +14,19 @@
 namespace cairn::schedules {
 namespace {
 
-std::shared_ptr<const parameters::JobLayout> LayoutOf(const proto::JobPlan& plan, uint32_t ps) {
-  static auto* const layouts = new std::map<std::pair<std::string, uint32_t>,
-                                            std::shared_ptr<const parameters::JobLayout>>();
-  auto& layout = (*layouts)[{plan.SerializeAsString(), ps}];
+using parameters::JobLayout;
+
+constexpr absl::Duration kRepeat = absl::Milliseconds(300);
+
+std::shared_ptr<const JobLayout> LayoutOf(const proto::JobPlan& plan, uint32_t ps,
+                                          JobLayout::Part part = JobLayout::Part::kOwned) {
+  using Key = std::tuple<std::string, uint32_t, JobLayout::Part>;
+  static auto* const layouts = new std::map<Key, std::shared_ptr<const JobLayout>>();
+  auto& layout = (*layouts)[{plan.SerializeAsString(), ps, part}];
   if (layout == nullptr) {
     const auto model = nn::Model::Create(plan.model());
     CAIRN_CHECK(model.ok());
-    auto made = parameters::JobLayout::Create(plan, (*model)->variables(), ps);
+    auto made = JobLayout::Create(plan, (*model)->variables(), ps, part);
     CAIRN_CHECK(made.ok());
     layout = *std::move(made);
   }
@@ -67,6 +74,7 @@ const Stored* FindStored(const proto::Restore& restore, uint32_t block,
 }  // namespace
 
 void SimulatedPs::FillJoin(proto::Join* join) {
+  if (world()->job.replicated) join->set_address(absl::StrCat("127.0.0.1:", 7000 + index()));
   if (generation_ == 0) return;
   join->set_job_id(1);
   join->set_generation(generation_);
@@ -75,7 +83,10 @@ void SimulatedPs::FillJoin(proto::Join* join) {
 void SimulatedPs::DropJob() {
   const absl::Status why = absl::AbortedError("the job is over here");
   for (auto& block : blocks_) block->Close(why);
+  for (auto& block : replicas_) block->Close(why);
   blocks_.clear();
+  replicas_.clear();
+  kept_.reset();
   cuts_.clear();
   generation_ = checkpoint_ = 0;
 }
@@ -84,6 +95,112 @@ std::vector<parameters::BlockState> SimulatedPs::Capture() const {
   std::vector<parameters::BlockState> states;
   for (const auto& block : blocks_) states.push_back(block->state());
   return states;
+}
+
+std::vector<parameters::BlockState> SimulatedPs::CaptureReplicas() const {
+  std::vector<parameters::BlockState> states;
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    const parameters::ReplicatedState state = replicas_[i]->Replicas();
+    const parameters::BlockSpec& block = replica_layout_->blocks()[i];
+    const int64_t newest = parameters::VersionsOf(*replica_layout_, block, state).newest;
+    states.push_back(*parameters::StateAt(*replica_layout_, block, state, newest, Pool()));
+  }
+  return states;
+}
+
+std::shared_ptr<const parameters::ReplicaSet> SimulatedPs::Replicas() const {
+  if (generation_ == 0) return kept_;
+  if (replicas_.empty()) return nullptr;
+  std::vector<parameters::ReplicatedState> own, others;
+  for (const auto& block : blocks_) own.push_back(block->Replicas());
+  for (const auto& block : replicas_) others.push_back(block->Replicas());
+  return std::make_shared<const parameters::ReplicaSet>(generation_, layout_, std::move(own),
+                                                        replica_layout_, std::move(others));
+}
+
+void SimulatedPs::Replicate(parameters::ReducedBlock update) {
+  auto replication = std::make_shared<Replication>();
+  replication->owner = index();
+  replication->instance = instance();
+  replication->generation = generation_;
+  replication->block = layout_->blocks()[update.position].id;
+  replication->update = std::move(update);
+  for (uint32_t to = 0; to < all_.size(); ++to) {
+    if (to != index()) replication->missing.insert(to);
+  }
+  for (const uint32_t to : replication->missing) {
+    On(absl::ZeroDuration(), [this, replication, to] { SendUpdate(replication, to); });
+  }
+}
+
+// Until it is acknowledged, or the generation ends.
+void SimulatedPs::SendUpdate(const std::shared_ptr<Replication>& replication, uint32_t to) {
+  if (replication->over || generation_ != replication->generation) return;
+  if (!replication->missing.contains(to)) return;
+  const Disturbances& disturbances = world()->disturbances;
+  const int copies = world()->Chance(disturbances.loss)       ? 0
+                     : world()->Chance(disturbances.doubling) ? 2
+                                                              : 1;
+  for (int i = 0; i < copies; ++i) {
+    world()->After(world()->Delay() * (i + 1),
+                   [this, replication, to] { all_[to].ReceiveUpdate(replication); });
+  }
+  On(kRepeat, [this, replication, to] { SendUpdate(replication, to); });
+}
+
+void SimulatedPs::ReceiveUpdate(const std::shared_ptr<Replication>& replication) {
+  if (instance() == 0) return;
+  if (stopped_for() > absl::ZeroDuration()) {
+    return On(stopped_for(), [this, replication] { ReceiveUpdate(replication); });
+  }
+  absl::Status status;
+  if (generation_ != replication->generation) {
+    status = absl::FailedPreconditionError("not this generation");
+  } else if (!planted_.replicas_off) {
+    const auto position = replica_layout_->Find(replication->block);
+    CAIRN_CHECK(position.ok());
+    parameters::ReducedBlock update = replication->update;
+    update.position = *position;
+    status = replicas_[*position]->Receive(std::move(update));
+  }
+  if (world()->Chance(world()->disturbances.loss)) return;
+  world()->After(world()->Delay(), [owner = &all_[replication->owner], replication, by = index(),
+                                    status] { owner->UpdateReceived(replication, by, status); });
+}
+
+void SimulatedPs::UpdateReceived(const std::shared_ptr<Replication>& replication, uint32_t by,
+                                 const absl::Status& status) {
+  if (instance() != replication->instance || generation_ != replication->generation) return;
+  if (replication->over) return;
+  if (stopped_for() > absl::ZeroDuration()) {
+    return On(stopped_for(),
+              [this, replication, by, status] { UpdateReceived(replication, by, status); });
+  }
+  replication->missing.erase(by);
+  if (status.ok() && !replication->missing.empty()) return;
+  replication->over = true;
+  blocks_[replication->update.position]->Replicated(replication->update.batch, status);
+}
+
+// Ends an older generation: what it offers must not change.
+void SimulatedPs::OfferReplicas(const proto::OfferReplicas& command) {
+  offered_to_ = std::max<uint64_t>(offered_to_, command.generation());
+  if (generation_ != 0 && generation_ < command.generation() && !replicas_.empty()) {
+    auto kept = Replicas();
+    DropJob();
+    kept_ = std::move(kept);
+  }
+  proto::TaskMessage message;
+  proto::ReplicaOffer& offer = *message.mutable_replica_offer();
+  offer.set_job_id(1);
+  offer.set_generation(command.generation());
+  if (const auto set = Replicas(); set != nullptr) {
+    offer.set_complete(set->versions().lowest <= set->versions().newest);
+    offer.set_from_generation(set->generation());
+    offer.set_lowest(set->versions().lowest);
+    offer.set_newest(set->versions().newest);
+  }
+  Send(std::move(message));
 }
 
 proto::LedgerReply SimulatedPs::Ledger() const {
@@ -97,40 +214,81 @@ void SimulatedPs::Restore(const proto::Restore& restore) {
   reply.set_job_id(1);
   reply.set_generation(restore.generation());
   reply.set_checkpoint(restore.checkpoint());
+  if (restore.generation() < offered_to_) return;
   const bool loaded = generation_ == restore.generation() && checkpoint_ == restore.checkpoint();
   if (generation_ > restore.generation()) {
     reply.set_error("no way back");
     return Send(std::move(message));
   }
   if (!loaded) {
-    DropJob();
-    layout_ = LayoutOf(restore.plan(), index());
-    std::vector<parameters::BlockState> states;
-    for (const parameters::BlockSpec& block : layout_->blocks()) {
-      parameters::BlockState& state = states.emplace_back();
-      state.values = Zeros(world()->job.width);
-      if (restore.checkpoint() == 0) continue;
-      const Stored* const stored = FindStored(restore, block.id, world()->disks);
-      if (stored == nullptr) {
-        reply.set_error("no such snapshot");
-        reply.set_transient(true);
-        return Send(std::move(message));
-      }
-      std::copy(stored->values.begin(), stored->values.end(), state.values.data());
-      state.version = stored->version;
-      state.ledger = stored->ledger;
+    if (!restore.has_replicas()) DropJob();
+    auto layout = LayoutOf(restore.plan(), index());
+    auto others = LayoutOf(restore.plan(), index(), JobLayout::Part::kReplicas);
+    auto states = LoadStates(restore, *layout);
+    auto other_states = LoadStates(restore, *others);
+    if (!states.has_value() || !other_states.has_value()) {
+      reply.set_error("a block is missing");
+      reply.set_transient(true);
+      return Send(std::move(message));
     }
+    DropJob();
+    layout_ = std::move(layout);
     rule_ = std::make_unique<parameters::UpdateRule>(layout_.get(), Pool());
-    for (size_t i = 0; i < states.size(); ++i) {
-      blocks_.push_back(std::make_unique<parameters::Block>(
-          layout_.get(), static_cast<int>(i), rule_.get(), std::move(states[i]),
-          parameters::Block::Options{.unsafe_disable_ledger = ledger_off_}));
+    blocks_ = MakeBlocks(*layout_, rule_.get(), false, *std::move(states));
+    if (restore.replicated()) {
+      replica_layout_ = std::move(others);
+      replica_rule_ = std::make_unique<parameters::UpdateRule>(replica_layout_.get(), Pool());
+      replicas_ = MakeBlocks(*replica_layout_, replica_rule_.get(), true, *std::move(other_states));
     }
     generation_ = restore.generation();
     checkpoint_ = restore.checkpoint();
   }
   *reply.mutable_ledger() = Ledger();
   Send(std::move(message));
+}
+
+std::optional<std::vector<parameters::BlockState>> SimulatedPs::LoadStates(
+    const proto::Restore& restore, const JobLayout& layout) const {
+  std::vector<parameters::BlockState> states;
+  for (const parameters::BlockSpec& block : layout.blocks()) {
+    parameters::BlockState& state = states.emplace_back();
+    if (restore.has_replicas()) {
+      bool found = false;
+      for (const uint32_t holder : restore.replicas().holders()) {
+        const auto set = all_[holder].Replicas();
+        if (set == nullptr || found) continue;
+        auto theirs = set->Find(block.id, restore.replicas().version(), Pool());
+        if ((found = theirs.ok())) state = std::move(theirs->state);
+      }
+      if (!found) return std::nullopt;
+      continue;
+    }
+    state.values = Zeros(world()->job.width);
+    if (restore.checkpoint() == 0) continue;
+    const Stored* const stored = FindStored(restore, block.id, world()->disks);
+    if (stored == nullptr) return std::nullopt;
+    std::copy(stored->values.begin(), stored->values.end(), state.values.data());
+    state.version = stored->version;
+    state.ledger = stored->ledger;
+  }
+  return states;
+}
+
+std::vector<std::unique_ptr<parameters::Block>> SimulatedPs::MakeBlocks(
+    const JobLayout& layout, const parameters::UpdateRule* rule, bool replicas,
+    std::vector<parameters::BlockState> states) {
+  parameters::Block::Options options;
+  options.unsafe_disable_ledger = planted_.ledger_off;
+  options.is_replica = replicas;
+  if (world()->job.replicated && !replicas) {
+    options.replicate = [this](parameters::ReducedBlock update) { Replicate(std::move(update)); };
+  }
+  std::vector<std::unique_ptr<parameters::Block>> blocks;
+  for (size_t i = 0; i < states.size(); ++i) {
+    blocks.push_back(std::make_unique<parameters::Block>(&layout, static_cast<int>(i), rule,
+                                                         std::move(states[i]), options));
+  }
+  return blocks;
 }
 
 void SimulatedPs::WriteWhenPossible(std::function<void()> write) {
@@ -213,6 +371,8 @@ void SimulatedPs::Handle(const proto::Command& command) {
     case proto::Command::kRestore:
       return On(absl::Microseconds(world()->Below(20'000)),
                 [this, restore = command.restore()] { Restore(restore); });
+    case proto::Command::kOfferReplicas:
+      return OfferReplicas(command.offer_replicas());
     case proto::Command::kListSnapshots:
       message.mutable_snapshots()->set_job_id(command.list_snapshots().job_id());
       for (const auto& [name, part] : *disk()) {

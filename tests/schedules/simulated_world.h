@@ -26,6 +26,7 @@ struct JobShape {
   int64_t total = 0;
   int64_t group = 1;  // Batches per update.
   int64_t window = -1;
+  bool replicated = false;  // Every ps has replicas of the blocks of the others.
 
   // The first batch of the update that a batch belongs to.
   int64_t UpdateBegin(int64_t batch) const {

@@ -126,6 +126,23 @@ def check_failpoints():
     for failpoint in re.findall(r'"([^"]+)"', listed.group(1)):
         if uses[failpoint] != 1:
             yield f"common/failpoint.h: {failpoint} is used {uses[failpoint]} times, not once"
+    # Rows of the test's table that leave a failpoint to another test.
+    table = (ROOT / "tests/end_to_end/failpoints_test.cc").read_text()
+    for failpoint, test in re.findall(r'\{"([^"]+)", nullptr, "([^"]+)"\}', table):
+        if not (ROOT / test).is_file() or f'"{failpoint}=' not in (ROOT / test).read_text():
+            yield f"tests/end_to_end/failpoints_test.cc: {test} does not arm {failpoint}"
+
+
+def check_planted():
+    """What a planted fault replaces is at one place of its file."""
+    sys.path.insert(0, str(ROOT / "tests/planted"))
+    sys.dont_write_bytecode = True
+    import planted  # pylint: disable=import-outside-toplevel
+    for fault in planted.FAULTS:
+        count = (ROOT / fault.file).read_text().count(fault.right)
+        if count != 1:
+            yield (f"tests/planted/planted.py: '{fault.name}' replaces what is {count} times in "
+                   f"{fault.file}, not once")
 
 
 def check_words():
@@ -191,8 +208,8 @@ def check_thread_safety():
 
 
 CHECKS = [check_function_sizes, check_includes, check_nn_knows_no_job, check_retired_words,
-          check_environment, check_failpoints, check_words, check_rocksdb, check_tests, check_format,
-          check_thread_safety]
+          check_environment, check_failpoints, check_planted, check_words, check_rocksdb,
+          check_tests, check_format, check_thread_safety]
 
 
 def main():

@@ -3,6 +3,7 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
 
 #include "gmock/gmock.h"
@@ -10,6 +11,8 @@
 #include "tests/nn/test_model.h"
 #include "tests/worker/counting_plan.h"
 #include "tests/worker/data/data_files.h"
+#include "tests/worker/data/tfrecord/example_bytes.h"
+#include "worker/data/files/read_at.h"
 
 namespace cairn::worker {
 namespace {
@@ -275,6 +278,50 @@ TEST(JobDataTest, MoreFilesThanWereInspectedAreRefused) {
   EXPECT_EQ(plan.examples(), 2);
   WriteDataFile("many3.csv", "x,y\n1,2\n");
   EXPECT_THAT(OpenError(plan), HasSubstr("3 data files on this host, 2 when the job was planned"));
+}
+
+// Twenty files of three examples each: the numbers from 0, as features and as labels.
+std::string TwentyFiles() {
+  using namespace cairn::testing;  // NOLINT
+  for (int file = 0; file < 20; ++file) {
+    std::string bytes;
+    for (int i = 0; i < 3; ++i) {
+      const auto value = static_cast<float>(file * 3 + i);
+      bytes +=
+          RecordBytes(ExampleBytes({{"x", FloatsFeature({value})}, {"y", FloatsFeature({value})}}));
+    }
+    WriteDataFile("many-" + std::string(1, static_cast<char>('a' + file)) + ".tfrecord", bytes);
+  }
+  return R"({"train": {"tfrecord": {"files": [)" +
+         Quoted(::testing::TempDir() + "/many-?.tfrecord") +
+         R"(], "features": [{"name": "x"}], "labels": [{"name": "y"}]}})";
+}
+
+TEST(JobDataTest, OnlyFilesWhoseExamplesAreReadAreOpened) {
+  const proto::JobPlan plan =
+      Planned(LinePlan(TwentyFiles() + R"(, "validation_fraction": 0.25})"));
+  EXPECT_EQ(plan.examples(), 45);
+  ASSERT_EQ(plan.data().train_index_size(), 20);
+  const uint64_t before = FilesOpened();
+  const JobData data = Open(plan);
+  EXPECT_EQ(FilesOpened(), before);
+  // The validation examples are in the last five files.
+  std::vector<float> wanted(15);
+  std::iota(wanted.begin(), wanted.end(), 45.0f);
+  EXPECT_EQ(InputsOf(*data.validation), wanted);
+  const uint64_t five = FilesOpened() - before;
+  EXPECT_GE(five, 5u);
+  EXPECT_EQ(InputsOf(*data.train).size(), 45u);
+  EXPECT_EQ(FilesOpened() - before, 4 * five);
+}
+
+TEST(JobDataTest, AnIndexedFileOfAnotherSizeIsNotTheOneThatWasInspected) {
+  const proto::JobPlan plan = Planned(LinePlan(TwentyFiles() + "}"));
+  WriteDataFile("many-c.tfrecord", "");
+  EXPECT_THAT(OpenError(plan), HasSubstr("many-c.tfrecord: it has 0 bytes, and had "));
+  WriteDataFile("many-y.tfrecord", "");
+  EXPECT_THAT(OpenError(plan), HasSubstr("21 data files on this host, 20 when"));
+  std::filesystem::remove(::testing::TempDir() + "/many-y.tfrecord");
 }
 
 }  // namespace

@@ -41,6 +41,18 @@ struct SourceArrays {
   std::vector<Array> labels;  // In the order of the model's outputs; empty if not requested.
   std::optional<Array> weights;
   proto::DamagedRecords damaged;  // That were skipped.
+  // The reader has checked the values: whole numbers, labels, and that they are finite.
+  bool checked = false;
+  // For the plan, if the format's files can be opened as needed: an entry for each file.
+  std::vector<proto::IndexedFile> index;
+};
+
+// What the plan says about the files of a source.
+struct PlannedFiles {
+  std::vector<proto::IndexedFile> index;
+  std::vector<uint64_t> fingerprints;
+  // Of the files that are opened later.
+  std::shared_ptr<DataStorage> storage;
 };
 
 // What a reader reads.
@@ -52,6 +64,8 @@ struct ReadRequest {
   // What the labels of each output must be. If it is empty, no labels are read.
   const std::vector<LabelSpec>& label_specs;
   DataStorage* storage;
+  // If it has an index, files may be opened when their rows are read. Null: files are opened now.
+  const PlannedFiles* planned = nullptr;
 };
 
 // Returns the rows of a source that are for training, if it has this number of rows.

@@ -28,10 +28,11 @@ namespace cairn::worker {
 // Immutable, thread-safe. Copies share the data.
 class Dataset {
  public:
-  // Checks all of the data: only errors of the disk, and files that change later, are found after
-  // Create. Adds a last axis of size 1 if the model has one and the data lack it. `plan` is the
-  // result of the inspection. `objective` belongs to `model`; neither is kept. InvalidArgument
-  // names the file, the row, the expected and the found value.
+  // Checks all of the data, unless their reader has (SourceArrays::checked): only errors of the
+  // disk, and files that change later, are found after Create. Adds a last axis of size 1 if the
+  // model has one and the data lack it. `plan` is the result of the inspection. `objective` belongs
+  // to `model`; neither is kept. InvalidArgument names the file, the row, the expected and the
+  // found value.
   static absl::StatusOr<Dataset> Create(SourceArrays arrays, const proto::DataSource& source,
                                         const proto::DataPlan& plan, const nn::Model& model,
                                         const nn::Objective& objective);
@@ -105,6 +106,7 @@ class Dataset {
   std::vector<Column> features_;
   std::vector<Column> labels_;  // By output.
   std::optional<Column> weights_;
+  bool checked_ = false;  // SourceArrays::checked
   int64_t first_ = 0;
   int64_t count_ = 0;
   std::optional<Permutation> order_;

@@ -12,6 +12,8 @@
 #include "worker/data/files/load_file.h"
 #include "worker/data/idx_file.h"
 #include "worker/data/npy_file.h"
+#include "worker/data/npz_file.h"
+#include "worker/data/tfrecord/tfrecord_source.h"
 
 namespace cairn::worker {
 namespace {
@@ -74,9 +76,13 @@ absl::Status CheckRowsExist(const proto::DataSource& source, int64_t rows) {
 
 const std::vector<DataReader>& DataReaders() {
   static const auto* const readers = new std::vector<DataReader>{
-      {"idx", ReadArrayFiles<ReadIdxFile>}, {"npy", ReadArrayFiles<ReadNpyFile>},
-      {"csv", ReadCsv, InspectCsv},         {"cifar10", ReadCifar10},
+      {"idx", ReadArrayFiles<ReadIdxFile>},
+      {"npy", ReadArrayFiles<ReadNpyFile>},
+      {"csv", ReadCsv, InspectCsv},
+      {"cifar10", ReadCifar10},
       {"cifar100", ReadCifar100},
+      {"tfrecord", ReadTfrecord},
+      {"npz", ReadNpz},
   };
   return *readers;
 }

@@ -44,6 +44,7 @@ class CheckpointChoiceTest : public ::testing::Test {
 
   CheckpointChoice Choose(uint32_t ps_count = 2, int64_t copies = 2) {
     SnapshotSurvey survey(ps_count);
+    survey.SetAbsent(absent_);
     for (uint32_t ps = 0; ps < ps_count; ++ps) survey.Reply(ps, lists_[ps]);
     for (const uint32_t ps : hanging_) survey.SetHangs(ps);
     return ChooseCheckpoint(manifests_, survey, ps_count, copies);
@@ -52,6 +53,7 @@ class CheckpointChoiceTest : public ::testing::Test {
   std::vector<proto::Manifest> manifests_;
   std::map<uint32_t, proto::SnapshotList> lists_;
   PsSet hanging_;
+  PsSet absent_;
 };
 
 TEST_F(CheckpointChoiceTest, TheNewestCompleteOneIsTakenAsItLies) {
@@ -164,6 +166,25 @@ TEST_F(CheckpointChoiceTest, FewerPsNeedACopyAndOtherwiseWaitForTheOneThatIsMiss
   Has(0, 4, 2);
   Has(0, 5, 0);
   EXPECT_EQ(Choose(3).checkpoint, 4u);
+}
+
+TEST_F(CheckpointChoiceTest, WhatOnlyAnAbsentPsHasIsAwaitedUnlessThereIsAnOlderCheckpoint) {
+  absent_ = {1};
+  AddManifest(5);
+  Has(0, 5, 0);
+  CheckpointChoice choice = Choose();
+  EXPECT_EQ(choice.checkpoint, 5u);
+  EXPECT_EQ(choice.awaited, PsSet{1});
+  AddManifest(6);
+  Has(0, 6, 0);
+  Has(0, 5, 1);
+  choice = Choose();
+  EXPECT_EQ(choice.checkpoint, 5u);
+  EXPECT_EQ(choice.awaited, PsSet());
+  Has(0, 6, 1);
+  choice = Choose();
+  EXPECT_EQ(choice.checkpoint, 6u);
+  EXPECT_EQ(choice.without, PsSet()) << "nobody is surprised that it is not there";
 }
 
 TEST_F(CheckpointChoiceTest, WithoutCopiesBeingWantedTheirAbsenceIsInOrder) {

@@ -40,6 +40,15 @@ class JobLoaderTest : public ::testing::Test {
     });
   }
 
+  std::string ReasonOf(uint64_t checkpoint) {
+    const auto list = simulation_->scheduler().ListCheckpoints("1");
+    EXPECT_TRUE(list.ok()) << list.status();
+    for (const proto::Manifest& manifest : list->manifests()) {
+      if (manifest.checkpoint() == checkpoint) return manifest.reason();
+    }
+    return "there is no such checkpoint";
+  }
+
   std::unique_ptr<Simulation> simulation_;
 };
 
@@ -244,6 +253,32 @@ TEST_F(JobLoaderTest, AJobThatHasNotBegunStartsOnAnyCluster) {
   Start(3, SimulatedJob("sync", 3));
   simulation_->Resize(1);
   Finish();
+  EXPECT_EQ(Status().rollbacks(), 0);
+}
+
+// With replicas the job does not go back, so nothing else notices that the newest checkpoint has
+// lost a part, and the copy of another one.
+TEST_F(JobLoaderTest, AMemberWithReplicasThatHasLostItsDiskLeadsToANewCheckpointAtOnce) {
+  proto::Job job = SimulatedJob("mirrored", 1);
+  job.mutable_checkpoint()->set_every_steps(60);
+  Simulation::Options options = SimulatedCluster(job);
+  options.ps = 3;
+  options.examples = 10'000;
+  simulation_ = std::make_unique<Simulation>(options);
+  RunUntilCheckpoint(2);
+  for (const int member : {1, 2}) {
+    const uint64_t newest = Status().last_checkpoint();
+    simulation_->LoseDisk(member);
+    ASSERT_TRUE(simulation_->RunUntil([&] { return Status().last_checkpoint() > newest; }))
+        << Status().DebugString();
+    EXPECT_EQ(ReasonOf(Status().last_checkpoint()), "restored");
+    RunUntilCheckpoint(newest + 1);
+  }
+  // A member that comes back with its disk needs none.
+  const uint64_t newest = Status().last_checkpoint();
+  simulation_->KillPs(1);
+  ASSERT_TRUE(simulation_->RunUntil([&] { return Status().last_checkpoint() > newest; }));
+  EXPECT_EQ(ReasonOf(Status().last_checkpoint()), "steps");
   EXPECT_EQ(Status().rollbacks(), 0);
 }
 

@@ -22,19 +22,31 @@ std::vector<uint32_t> Holders(const proto::ReplicaSource& source) {
 }
 
 TEST(ReplicaSurvey, TheNewestVersionThatAMemberHasIsChosen) {
-  ReplicaSurvey survey(4);
-  for (uint32_t ps = 0; ps < 4; ++ps) survey.Asked(ps);
+  ReplicaSurvey survey(5);
+  for (uint32_t ps = 0; ps < 5; ++ps) survey.Asked(ps);
   survey.Reply(0, Offer(3, 8, 8));
   survey.Reply(1, Offer(3, 8, 12));
   survey.Reply(2, Offer(3, 12, 12));
   EXPECT_FALSE(survey.complete());
   EXPECT_TRUE(survey.Awaits(3));
+  survey.Reply(4, Offer(3, 4, 8));
   survey.Reply(3, proto::ReplicaOffer());  // It has nothing: its process is new.
   ASSERT_TRUE(survey.complete());
   const std::optional<proto::ReplicaSource> source = survey.Choose(/*since=*/3);
   ASSERT_TRUE(source.has_value());
   EXPECT_EQ(source->version(), 12);
   EXPECT_EQ(Holders(*source), (std::vector<uint32_t>{1, 2}));
+}
+
+TEST(ReplicaSurvey, AbsentMembersAreNotAsked) {
+  ReplicaSurvey survey(3, {1});
+  EXPECT_TRUE(survey.MustAsk(0));
+  EXPECT_FALSE(survey.MustAsk(1));
+  survey.Reply(0, Offer(3, 8, 8));
+  EXPECT_FALSE(survey.complete());
+  survey.Reply(2, Offer(3, 8, 12));
+  ASSERT_TRUE(survey.complete());
+  EXPECT_EQ(Holders(*survey.Choose(3)), (std::vector<uint32_t>{2}));
 }
 
 TEST(ReplicaSurvey, WhatIsOutOfDateOrIncompleteDoesNotCount) {

@@ -36,6 +36,16 @@ TEST(RestoreTrackerTest, ABrokenStreamMeansTellingAgainButAnswersHold) {
   EXPECT_EQ(tracker.TakePsToRestore(), (Indices{1}));
 }
 
+TEST(RestoreTrackerTest, AbsentPsAreNeitherToldNorAwaited) {
+  RestoreTracker tracker(3, {1});
+  EXPECT_EQ(tracker.TakePsToRestore(), (Indices{0, 2}));
+  tracker.Reply(0, proto::RestoreReply());
+  EXPECT_FALSE(tracker.complete());
+  tracker.Reply(2, proto::RestoreReply());
+  ASSERT_TRUE(tracker.complete());
+  EXPECT_EQ(tracker.Ledgers().size(), 2u);
+}
+
 TEST(RestoreTrackerTest, ANewProcessHasNothing) {
   RestoreTracker tracker(1);
   tracker.TakePsToRestore();

@@ -41,6 +41,17 @@ TEST(SnapshotSurveyTest, EverybodyIsAskedOnceAndAgainWhenTheAnswerMayBeLostOrOld
   EXPECT_EQ(survey.TakePsToQuery(), (Indices{0, 1, 2}));
 }
 
+TEST(SnapshotSurveyTest, AbsentPsAreNeitherAskedNorAwaited) {
+  SnapshotSurvey survey(3);
+  survey.SetAbsent({0});
+  EXPECT_EQ(survey.TakePsToQuery(), (Indices{1, 2}));
+  survey.Reply(1, {});
+  survey.Reply(2, {});
+  EXPECT_TRUE(survey.complete());
+  survey.SetAbsent({});
+  EXPECT_FALSE(survey.complete());
+}
+
 TEST(SnapshotSurveyTest, ADiskThatHangsIsNotAwaitedAndHoldsNothingUntilItAnswers) {
   proto::SnapshotList list;
   AddHeld(5, Part(1), true, &list);

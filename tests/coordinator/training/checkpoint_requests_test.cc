@@ -21,6 +21,10 @@ class CheckpointRequestsTest : public ::testing::Test {
     manifest.set_reason(reason);
     return manifest;
   }
+  void Make(const proto::Manifest& manifest) {
+    requests_.Kept(manifest.reason());
+    requests_.Made(manifest);
+  }
   std::vector<std::string> TakeAnswers() {
     for (auto& reply : outbox_.replies) reply();
     outbox_.replies.clear();
@@ -38,7 +42,7 @@ TEST_F(CheckpointRequestsTest, TheOldestWishIsNextAndOnlyItsReasonIsServed) {
   Add("first", "asked");
   Add("second", "stop");
   EXPECT_EQ(requests_.NextReason(), "asked");
-  requests_.Made(Manifest(5, "asked"));
+  Make(Manifest(5, "asked"));
   EXPECT_EQ(requests_.NextReason(), "stop");
   requests_.Complete(Manifest(5, "asked"), &outbox_);
   EXPECT_EQ(TakeAnswers(), Answers{"first 5"});
@@ -48,15 +52,29 @@ TEST_F(CheckpointRequestsTest, TheOldestWishIsNextAndOnlyItsReasonIsServed) {
 
 TEST_F(CheckpointRequestsTest, ACheckpointForAnotherReasonAnswersNoRequest) {
   Add("first", "asked");
-  requests_.Made(Manifest(5, "epoch"));
+  Make(Manifest(5, "epoch"));
   requests_.Complete(Manifest(5, "epoch"), &outbox_);
   EXPECT_EQ(TakeAnswers(), Answers());
   EXPECT_EQ(requests_.NextReason(), "asked");
 }
 
+// Its checkpoint would lack what was trained between the cut and the request.
+TEST_F(CheckpointRequestsTest, ARequestThatComesAfterTheCutWaitsForTheNext) {
+  Add("first", "asked");
+  requests_.Kept("asked");
+  Add("second", "asked");
+  requests_.Made(Manifest(5, "asked"));
+  requests_.Complete(Manifest(5, "asked"), &outbox_);
+  EXPECT_EQ(TakeAnswers(), Answers{"first 5"});
+  EXPECT_EQ(requests_.NextReason(), "asked");
+  Make(Manifest(6, "asked"));
+  requests_.Complete(Manifest(6, "asked"), &outbox_);
+  EXPECT_EQ(TakeAnswers(), Answers{"second 6"});
+}
+
 TEST_F(CheckpointRequestsTest, AFailureAnswersOpenRequestsOnly) {
   Add("first", "asked");
-  requests_.Made(Manifest(5, "asked"));
+  Make(Manifest(5, "asked"));
   Add("second", "asked");
   requests_.Failed(absl::InternalError("full"), &outbox_);
   EXPECT_EQ(TakeAnswers(), Answers{"second full"});
@@ -66,7 +84,7 @@ TEST_F(CheckpointRequestsTest, AFailureAnswersOpenRequestsOnly) {
 
 TEST_F(CheckpointRequestsTest, AbandonAnswersMadeRequestsWithTheirCheckpoint) {
   Add("first", "asked");
-  requests_.Made(Manifest(5, "asked"));
+  Make(Manifest(5, "asked"));
   Add("second", "stop");
   requests_.Abandon(absl::UnavailableError("rolls back"), &outbox_);
   EXPECT_EQ(TakeAnswers(), (Answers{"first 5", "second rolls back"}));
@@ -75,7 +93,7 @@ TEST_F(CheckpointRequestsTest, AbandonAnswersMadeRequestsWithTheirCheckpoint) {
 
 TEST_F(CheckpointRequestsTest, WithdrawnRequestsAreNeitherMadeNorAnswered) {
   Add("made", "stop");
-  requests_.Made(Manifest(5, "stop"));
+  Make(Manifest(5, "stop"));
   Add("late", "stop");
   Add("other", "asked");
   EXPECT_TRUE(requests_.Awaited("stop"));
@@ -83,7 +101,7 @@ TEST_F(CheckpointRequestsTest, WithdrawnRequestsAreNeitherMadeNorAnswered) {
   EXPECT_FALSE(requests_.Awaited("stop"));
   EXPECT_TRUE(requests_.Awaited("asked"));
   EXPECT_EQ(requests_.NextReason(), "asked");
-  requests_.Made(Manifest(6, "stop"));
+  Make(Manifest(6, "stop"));
   requests_.Complete(Manifest(5, "stop"), &outbox_);
   requests_.Complete(Manifest(6, "stop"), &outbox_);
   EXPECT_EQ(TakeAnswers(), (Answers{"made 5"}));

@@ -128,6 +128,56 @@ TEST_F(CheckpointerTest, ACheckpointThatFallsDueWhileOneIsWrittenIsSkippedAndCou
   EXPECT_EQ(run_.checkpoints_skipped(), 1);
 }
 
+// The disk of a ps is slow. Training goes on; the second cut is taken when the first is written, so
+// that memory holds one, and has what was trained meanwhile.
+TEST_F(CheckpointerTest, ACheckpointThatIsAskedForWhileOneIsWrittenFollowsIt) {
+  std::vector<std::string> answers;
+  const auto ask = [&](const std::string& name) {
+    training_->AskForCheckpoint(
+        "asked", [&answers, name](absl::StatusOr<proto::Manifest> manifest) {
+          answers.push_back(absl::StrCat(name, ": ",
+                                         manifest.ok() ? absl::StrCat(manifest->applied_batches())
+                                                       : std::string(manifest.status().message())));
+        });
+  };
+  // The worker has computed these batches when it pauses.
+  const auto cut = [&](const std::vector<proto::Command>& commands, uint64_t number, int64_t done) {
+    ASSERT_NE(Find(commands, proto::Command::kPause), nullptr);
+    proto::WorkPaused paused;
+    paused.set_pause_id(Find(commands, proto::Command::kPause)->pause().pause_id());
+    training_->OnPaused(WorkerTask(0), paused);
+    Advance();
+    AnswerCut(number, BatchRanges(done, 20), BatchRanges(done, 20));
+    ASSERT_NE(Find(Advance(), proto::Command::kPersist), nullptr);
+  };
+  Start();
+  training_->RemoveWorker(WorkerTask(1));
+  Report(0, {}, 10);
+  Report(0, {0, 1}, 0);
+  ask("first");
+  ASSERT_NO_FATAL_FAILURE(cut(Advance(), 1, 2));
+  ask("second");
+  EXPECT_FALSE(Granted(Report(0, {}, 10)).empty()) << "training goes on";
+  for (int64_t batch = 2; batch < 6; ++batch) {
+    const auto commands = Report(0, {batch}, 1);
+    EXPECT_EQ(Find(commands, proto::Command::kPause), nullptr);
+    EXPECT_EQ(Find(commands, proto::Command::kMakeCut), nullptr);
+  }
+  const auto write = [&](uint64_t number) {
+    proto::PersistReply reply;
+    reply.set_cut(number);
+    reply.set_generation(1);
+    training_->OnPersist(0, reply);
+    return Advance();
+  };
+  const auto next = write(1);
+  EXPECT_EQ(answers, (std::vector<std::string>{"first: 2"}));
+  ASSERT_NO_FATAL_FAILURE(cut(next, 2, 6));
+  write(2);
+  Advance();
+  EXPECT_EQ(answers, (std::vector<std::string>{"first: 2", "second: 6"}));
+}
+
 TEST_F(CheckpointerTest, AFailedCheckpointIsCountedAndTrainingGoesOn) {
   Start();
   TrainFirstEpoch();

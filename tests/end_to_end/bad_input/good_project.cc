@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
+#include "nn/formats/zip_archive.h"
 #include "tests/end_to_end/arrays.h"
 #include "tests/end_to_end/bad_input/damage.h"
 #include "tests/end_to_end/process.h"
+#include "tests/worker/data/tfrecord/example_bytes.h"
 
 namespace cairn::testing {
 namespace {
@@ -66,10 +68,14 @@ void WriteData(const std::string& folder) {
   std::vector<float> labels;
   std::string csv = "a,b,c,d,e,f,g,h,y\n";
   std::string cifar;
+  std::string tfrecord;
   for (int i = 0; i < kExamples; ++i) {
     labels.push_back(static_cast<float>(i % 3));
     csv += "1,2,3,4,5,6,7,8," + std::to_string(i % 3) + "\n";
     cifar += std::string(1, static_cast<char>(i % 10)) + std::string(3072, '\x40');
+    tfrecord += RecordBytes(ExampleBytes({{"x", FloatsFeature(std::vector<float>(kFeatures, 1.0f))},
+                                          {"y", IntsFeature({i % 3})},
+                                          {"name", BytesFeature({"rose"})}}));
   }
   WriteFile(folder + "/x.npy",
             EncodeNpy({{kExamples, kFeatures}, std::vector<float>(kExamples * kFeatures, 1.0f)}));
@@ -81,6 +87,9 @@ void WriteData(const std::string& folder) {
   }
   WriteFile(folder + "/flowers.csv", csv);
   WriteFile(folder + "/batch.bin", cifar);
+  WriteFile(folder + "/flowers.tfrecord", tfrecord);
+  WriteFile(folder + "/flowers.npz", *nn::WriteZip({{"x_train.npy", ReadFile(folder + "/x.npy")},
+                                                    {"y_train.npy", ReadFile(folder + "/y.npy")}}));
 }
 
 void WriteJob(const std::string& folder, const std::string& file, const json& change) {
@@ -93,6 +102,21 @@ void WriteJob(const std::string& folder, const std::string& file, const json& ch
               {"epochs", 1}};
   job.update(change);
   WriteFile(folder + "/" + file, job.dump());
+}
+
+// A job that trains the same model as one of several.
+void WriteModelsJob(const std::string& folder, const json& train) {
+  const json loss = {
+      {"of", "flower(data)"}, {"target", "labels"}, {"loss", "sparse_categorical_crossentropy"}};
+  const json objective = {
+      {"trains", {"flower"}}, {"optimizer", "sgd"}, {"losses", json::array({loss})}};
+  const json job = {{"name", "flowers"},
+                    {"models", {{"flower", "model.json"}}},
+                    {"objectives", json::array({objective})},
+                    {"train", train},
+                    {"batch_size", 8},
+                    {"epochs", 1}};
+  WriteFile(folder + "/models.json", job.dump());
 }
 
 void WriteTfConfigs(const std::string& folder) {
@@ -119,6 +143,16 @@ void WriteGoodProject(const std::string& folder) {
   WriteJob(folder, "idx_gz.json",
            {{"train", {{"idx", {{"features", "x.idx.gz"}, {"labels", "y.idx.gz"}}}}}});
   WriteJob(folder, "csv.json", {{"train", {{"csv", {{"files", "flowers.csv"}, {"labels", "y"}}}}}});
+  WriteJob(
+      folder, "tfrecord.json",
+      {{"train",
+        {{"tfrecord",
+          {{"files", "flowers.tfrecord"}, {"features", {{{"name", "x"}}}}, {"labels", "y"}}}}}});
+  WriteJob(
+      folder, "npz.json",
+      {{"train",
+        {{"npz", {{"files", "flowers.npz"}, {"features", "x_train"}, {"labels", "y_train"}}}}}});
+  WriteModelsJob(folder, npy);
   WriteJob(folder, "cifar10.json",
            {{"train", {{"cifar10", {{"files", "batch.bin"}}}}}, {"model", "images.json"}});
 }

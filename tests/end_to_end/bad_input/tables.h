@@ -12,19 +12,23 @@ InputKind TfConfig();
 InputKind DaemonFlags();
 InputKind CairnFlags();
 InputKind JobFile();
+InputKind ModelsJobs();
 InputKind Model();
 InputKind Weights();
 InputKind NpyData();
 InputKind IdxData();
 InputKind CsvData();
 InputKind CifarData();
+InputKind TfrecordData();
+InputKind NpzData();
 InputKind Prediction();
 InputKind State();
 
 // All tables, in the order of doc/errors.md.
 inline std::vector<InputKind> AllInputKinds() {
-  return {TfConfig(), DaemonFlags(), CairnFlags(), JobFile(),   Model(),      Weights(),
-          NpyData(),  IdxData(),     CsvData(),    CifarData(), Prediction(), State()};
+  return {TfConfig(),  DaemonFlags(),  CairnFlags(), JobFile(),    ModelsJobs(),
+          Model(),     Weights(),      NpyData(),    IdxData(),    CsvData(),
+          CifarData(), TfrecordData(), NpzData(),    Prediction(), State()};
 }
 
 }  // namespace cairn::testing

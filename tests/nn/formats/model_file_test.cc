@@ -57,7 +57,7 @@ TEST(ModelFileTest, AnOnnxFileIsKnownByItsContents) {
 TEST(ModelFileTest, GarbageIsRefusedAsWhatItsNameSays) {
   for (const auto& [name, description] :
        {std::pair("a.onnx", "an ONNX file"), std::pair("a.KERAS", "a .keras file"),
-        std::pair("a.h5", "a Keras .h5 file")}) {
+        std::pair("a.h5", "a Keras .h5 file"), std::pair("a.hdf5", "a Keras .h5 file")}) {
     const auto refusal = [file = name](const char* bytes) {
       return std::string(ModelWeightFiles(bytes, file).status().message());
     };

@@ -3,8 +3,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "job/data_source.h"
+#include "nn/formats/zip_archive.h"
 #include "tests/nn/test_model.h"
 #include "tests/worker/data/data_files.h"
+#include "tests/worker/data/tfrecord/example_bytes.h"
 
 namespace cairn::worker {
 namespace {
@@ -45,7 +47,7 @@ std::vector<float> ValuesOf(const Array& array) {
 
 // The rows (1, 2), (3, 4), (5, 6) with labels 2, 0, 1, in two files of each format.
 std::vector<proto::DataSource> ThreeRows() {
-  std::vector<proto::DataSource> sources(3);
+  std::vector<proto::DataSource> sources(5);
   auto& idx = *sources[0].mutable_idx();
   WriteDataFile("rows_x1.idx", IdxBytes(8, {2, 2}, "\1\2\3\4"));
   WriteDataFile("rows_x2.idx", Gzip(IdxBytes(8, {1, 2}, "\5\6")));
@@ -60,6 +62,24 @@ std::vector<proto::DataSource> ThreeRows() {
   csv.add_files(WriteDataFile("1.csv", "a,b,y\r\n1,2,2\r\n3,4,0\r\n"));
   csv.add_files(WriteDataFile("2.csv.gz", Gzip("y,b,a\n1,6,5\n")));
   csv.add_labels()->set_name("y");
+  auto& tfrecord = *sources[3].mutable_tfrecord();
+  const auto record = [](float a, float b, int64_t y) {
+    using namespace cairn::testing;  // NOLINT
+    return RecordBytes(ExampleBytes({{"x", FloatsFeature({a, b})}, {"y", IntsFeature({y})}}));
+  };
+  tfrecord.add_files(WriteDataFile("1.tfrecord", record(1, 2, 2)));
+  tfrecord.add_files(WriteDataFile("2.tfrecord", Gzip(record(3, 4, 0) + record(5, 6, 1))));
+  tfrecord.add_features()->set_name("x");
+  tfrecord.add_labels()->set_name("y");
+  auto& npz = *sources[4].mutable_npz();
+  npz.add_files(WriteDataFile(
+      "1.npz", *nn::WriteZip({{"y.npy", NpyBytes("<i8", "(1,)", Raw<int64_t>({2}))},
+                              {"x.npy", NpyBytes("<f8", "(1, 2)", Raw<double>({1, 2}))}})));
+  npz.add_files(WriteDataFile(
+      "2.npz", *nn::WriteZip({{"y.npy", NpyBytes("<i8", "(2,)", Raw<int64_t>({0, 1}))},
+                              {"x.npy", NpyBytes("<f8", "(2, 2)", Raw<double>({3, 4, 5, 6}))}})));
+  npz.add_features("x");
+  npz.add_labels("y");
   return sources;
 }
 

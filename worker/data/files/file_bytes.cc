@@ -36,8 +36,32 @@ absl::StatusOr<std::shared_ptr<const FileBytes>> FileBytes::OnDisk(std::string n
   return file;
 }
 
+std::shared_ptr<const FileBytes> FileBytes::Deferred(std::string name, uint64_t size, Open open) {
+  std::shared_ptr<FileBytes> file(new FileBytes(std::move(name), "", -1));
+  file->size_ = size;
+  file->open_ = std::move(open);
+  return file;
+}
+
+absl::StatusOr<const FileBytes*> FileBytes::Opened() const {
+  // Held while the file is opened, so that it is opened once.
+  MutexLock lock(&mutex_);
+  if (opened_ == nullptr) {
+    CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const FileBytes> opened, open_());
+    if (opened->size() != size_) {
+      return Malformed(absl::StrCat(opened->size(), " bytes of numbers, expected ", size_));
+    }
+    opened_ = std::move(opened);
+  }
+  return opened_.get();
+}
+
 absl::StatusOr<const char*> FileBytes::Read(uint64_t offset, size_t count,
                                             std::string* scratch) const {
+  if (open_ != nullptr) {
+    CAIRN_ASSIGN_OR_RETURN(const FileBytes* const opened, Opened());
+    return opened->Read(offset, count, scratch);
+  }
   if (in_memory()) return bytes_.data() + offset;
   scratch->resize(count);
   CAIRN_ASSIGN_OR_RETURN(const size_t got,
@@ -50,6 +74,10 @@ absl::StatusOr<const char*> FileBytes::Read(uint64_t offset, size_t count,
 }
 
 absl::Status FileBytes::CheckUnchanged() const {
+  if (open_ != nullptr) {
+    MutexLock lock(&mutex_);
+    return opened_ == nullptr ? absl::OkStatus() : opened_->CheckUnchanged();
+  }
   if (in_memory()) return absl::OkStatus();
   CAIRN_ASSIGN_OR_RETURN(const struct stat status, StatPatiently(descriptor_, name_));
   const bool same = static_cast<uint64_t>(status.st_size) == size_ &&

@@ -3,17 +3,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/mutex.h"
 
 namespace cairn::worker {
 
-// The contents of a data file, for random access. They are in memory or on disk. Immutable,
-// thread-safe.
+// The contents of a data file, for random access. They are in memory, on disk, or not opened yet.
+// Immutable, thread-safe.
 class FileBytes {
  public:
   // `name` names the file in messages.
@@ -21,17 +23,22 @@ class FileBytes {
   // Takes ownership of `descriptor`, even on failure. Records the file's size and modification time
   // for CheckUnchanged.
   static absl::StatusOr<std::shared_ptr<const FileBytes>> OnDisk(std::string name, int descriptor);
+  // Contents of `size` bytes that `open` returns at the first Read. If it fails, the Read fails,
+  // and the next one calls it again. InvalidArgument: the contents have another size.
+  using Open = std::function<absl::StatusOr<std::shared_ptr<const FileBytes>>()>;
+  static std::shared_ptr<const FileBytes> Deferred(std::string name, uint64_t size, Open open);
   ~FileBytes();
   FileBytes(const FileBytes&) = delete;
   FileBytes& operator=(const FileBytes&) = delete;
 
   const std::string& name() const { return name_; }
   uint64_t size() const { return size_; }
-  bool in_memory() const { return descriptor_ < 0; }
+  // Whether no Read accesses the disk. False for deferred contents.
+  bool in_memory() const { return descriptor_ < 0 && open_ == nullptr; }
 
   // Returns `count` bytes at `offset`, all within size(). Without a copy if the file is in memory;
   // otherwise they are read into `*scratch` and valid until it changes. DataLoss: a file that
-  // became shorter. Errors of the disk: as ReadAt.
+  // became shorter. Errors of the disk: as ReadAt. Errors of deferred contents: as Open.
   absl::StatusOr<const char*> Read(uint64_t offset, size_t count, std::string* scratch) const;
 
   // DataLoss if the file on disk has changed since it was opened.
@@ -43,12 +50,17 @@ class FileBytes {
  private:
   FileBytes(std::string name, std::string bytes, int descriptor);
 
+  absl::StatusOr<const FileBytes*> Opened() const;
+
   const std::string name_;
   const std::string bytes_;
   const int descriptor_;
   uint64_t size_;
   int64_t changed_seconds_ = 0;  // The modification time.
   int64_t changed_nanoseconds_ = 0;
+  Open open_;  // Empty: the contents are not deferred.
+  mutable Mutex mutex_;
+  mutable std::shared_ptr<const FileBytes> opened_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace cairn::worker

@@ -23,17 +23,18 @@ constexpr size_t kChunkBytes = size_t{16} << 20;
 // Compressed bytes that are read at a time.
 constexpr size_t kInputBytes = size_t{256} << 10;
 constexpr char kGzipMagic[] = "\x1f\x8b";
-// inflateInit2: the largest window, and a gzip header is required.
+// inflateInit2: the largest window, and a zlib or a gzip header is required.
+constexpr int kZlibWindow = 15;
 constexpr int kGzipWindow = 15 + 16;
 
-absl::Status CheckRegular(int descriptor, const std::string& path) {
+absl::Status CheckRegular(int descriptor, const std::string& path, bool may_be_empty) {
   CAIRN_ASSIGN_OR_RETURN(const struct stat status, StatPatiently(descriptor, path));
   if (!S_ISREG(status.st_mode)) {
     return absl::FailedPreconditionError(
         absl::StrCat("cannot read data file ", path, ": it is ",
                      S_ISDIR(status.st_mode) ? "a folder" : "not a regular file"));
   }
-  if (status.st_size == 0) {
+  if (status.st_size == 0 && !may_be_empty) {
     return absl::InvalidArgumentError(absl::StrCat("data file ", path, ": it is empty"));
   }
   return absl::OkStatus();
@@ -41,11 +42,11 @@ absl::Status CheckRegular(int descriptor, const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<int> OpenDataFile(const std::string& path) {
+absl::StatusOr<int> OpenDataFile(const std::string& path, bool may_be_empty) {
   // O_NONBLOCK: opening a pipe must not wait for its writer. It has no effect on regular files.
   const int descriptor = OpenPatiently(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return CannotRead(path, -descriptor);
-  const absl::Status status = CheckRegular(descriptor, path);
+  const absl::Status status = CheckRegular(descriptor, path, may_be_empty);
   if (status.ok()) return descriptor;
   close(descriptor);
   return status;
@@ -56,6 +57,7 @@ absl::StatusOr<int> OpenDataFile(const std::string& path) {
 struct FileReader::Inflater {
   ~Inflater() { inflateEnd(&stream); }
   z_stream stream = {};
+  Compression compression = Compression::kGzip;
   std::string input;
   bool between_streams = false;  // A gzip file may consist of several streams.
 };
@@ -72,10 +74,7 @@ absl::StatusOr<std::unique_ptr<FileReader>> FileReader::Open(const std::string& 
   CAIRN_ASSIGN_OR_RETURN(const size_t count, ReadAt(descriptor, 0, head.size(), head.data(), path));
   head.resize(count);
   if (head == kGzipMagic) {
-    reader->inflater_ = std::make_unique<Inflater>();
-    if (inflateInit2(&reader->inflater_->stream, kGzipWindow) != Z_OK) {
-      return CannotRead(path, ENOMEM);
-    }
+    CAIRN_RETURN_IF_ERROR(reader->StartInflating(Compression::kGzip));
   } else if (absl::EndsWith(path, ".gz")) {
     return reader->Malformed(absl::StrCat("its name says gzip, but it begins with bytes ",
                                           absl::BytesToHexString(head),
@@ -84,13 +83,31 @@ absl::StatusOr<std::unique_ptr<FileReader>> FileReader::Open(const std::string& 
   return reader;
 }
 
+absl::StatusOr<std::unique_ptr<FileReader>> FileReader::Open(const std::string& path,
+                                                             Compression compression) {
+  CAIRN_ASSIGN_OR_RETURN(const int descriptor, OpenDataFile(path, /*may_be_empty=*/true));
+  std::unique_ptr<FileReader> reader(new FileReader(path, descriptor));
+  if (compression != Compression::kNone) {
+    CAIRN_RETURN_IF_ERROR(reader->StartInflating(compression));
+  }
+  return reader;
+}
+
+absl::Status FileReader::StartInflating(Compression compression) {
+  inflater_ = std::make_unique<Inflater>();
+  inflater_->compression = compression;
+  const int window = compression == Compression::kGzip ? kGzipWindow : kZlibWindow;
+  return inflateInit2(&inflater_->stream, window) == Z_OK ? absl::OkStatus()
+                                                          : CannotRead(path_, ENOMEM);
+}
+
 absl::Status FileReader::Read(uint64_t bytes, std::string* out) {
   while (bytes > 0) {
     const size_t chunk = std::min<uint64_t>(bytes, kChunkBytes);
     const size_t begin = out->size();
     out->resize(begin + chunk);
     const absl::StatusOr<size_t> count =
-        gzip() ? Inflate(out->data() + begin, chunk) : ReadNext(out->data() + begin, chunk);
+        compressed() ? Inflate(out->data() + begin, chunk) : ReadNext(out->data() + begin, chunk);
     out->resize(begin + (count.ok() ? *count : 0));
     CAIRN_RETURN_IF_ERROR(count.status());
     if (*count < chunk) break;
@@ -107,6 +124,8 @@ absl::StatusOr<size_t> FileReader::ReadNext(char* to, size_t count) {
 
 absl::StatusOr<size_t> FileReader::Inflate(char* to, size_t count) {
   z_stream& stream = inflater_->stream;
+  const bool gzip = inflater_->compression == Compression::kGzip;
+  const char* const name = gzip ? "gzip" : "zlib";
   std::string& input = inflater_->input;
   stream.next_out = reinterpret_cast<Bytef*>(to);
   stream.avail_out = static_cast<uInt>(count);
@@ -119,12 +138,12 @@ absl::StatusOr<size_t> FileReader::Inflate(char* to, size_t count) {
       if (got == 0 && inflater_->between_streams) break;
       if (got == 0) {
         return absl::DataLossError(
-            absl::StrCat("data file ", path_, ": the gzip data are cut off"));
+            absl::StrCat("data file ", path_, ": the ", name, " data are cut off"));
       }
     }
     if (inflater_->between_streams) {
       // Other bytes after a stream are padding, as for gzip(1).
-      if (*stream.next_in != static_cast<Bytef>(kGzipMagic[0])) {
+      if (!gzip || *stream.next_in != static_cast<Bytef>(kGzipMagic[0])) {
         stream.avail_in = 0;
         break;
       }
@@ -135,9 +154,9 @@ absl::StatusOr<size_t> FileReader::Inflate(char* to, size_t count) {
     if (result == Z_STREAM_END) {
       inflater_->between_streams = true;
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      return absl::DataLossError(
-          absl::StrCat("data file ", path_, ": the gzip data are damaged: ",
-                       stream.msg != nullptr ? stream.msg : "not enough memory"));
+      return absl::DataLossError(absl::StrCat(
+          "data file ", path_, ": the ", name,
+          " data are damaged: ", stream.msg != nullptr ? stream.msg : "not enough memory"));
     }
   }
   return count - stream.avail_out;

@@ -13,26 +13,32 @@
 namespace cairn::worker {
 
 // Opens a data file for reading. The caller closes the descriptor. Errors: NotFound,
-// PermissionDenied, FailedPrecondition (a folder or a pipe), InvalidArgument (an empty file).
-absl::StatusOr<int> OpenDataFile(const std::string& path);
+// PermissionDenied, FailedPrecondition (a folder or a pipe), InvalidArgument (an empty file, unless
+// it `may_be_empty`).
+absl::StatusOr<int> OpenDataFile(const std::string& path, bool may_be_empty = false);
 
-// Reads a file sequentially. A gzip file, recognized by its first bytes, is decompressed. All
-// errors name the file. Not thread-safe.
+enum class Compression { kNone, kGzip, kZlib };
+
+// Reads a file sequentially and decompresses it. All errors name the file. Not thread-safe.
 class FileReader {
  public:
+  // A gzip file is recognized by its first bytes.
   // Errors as OpenDataFile; also InvalidArgument, if the name ends in .gz but the contents are not
   // gzip.
   static absl::StatusOr<std::unique_ptr<FileReader>> Open(const std::string& path);
+  // A file with this compression, which may be empty. Errors as OpenDataFile.
+  static absl::StatusOr<std::unique_ptr<FileReader>> Open(const std::string& path,
+                                                          Compression compression);
   ~FileReader();
   FileReader(const FileReader&) = delete;
   FileReader& operator=(const FileReader&) = delete;
 
   // Appends up to `bytes` bytes to `*out`, fewer only at the end of the file. Memory grows with the
-  // contents of the file, not with `bytes`. DataLoss: a truncated or damaged gzip file. Errors of
-  // the disk: as ReadAt.
+  // contents of the file, not with `bytes`. DataLoss: truncated or damaged compressed data. Errors
+  // of the disk: as ReadAt.
   absl::Status Read(uint64_t bytes, std::string* out);
 
-  bool gzip() const { return inflater_ != nullptr; }
+  bool compressed() const { return inflater_ != nullptr; }
   const std::string& path() const { return path_; }
 
   // The error for invalid contents: InvalidArgument "data file PATH: reason".
@@ -41,6 +47,7 @@ class FileReader {
  private:
   struct Inflater;
   FileReader(std::string path, int descriptor);
+  absl::Status StartInflating(Compression compression);
   absl::StatusOr<size_t> ReadNext(char* to, size_t count);
   absl::StatusOr<size_t> Inflate(char* to, size_t count);
 

@@ -1,12 +1,16 @@
 #include "worker/data/files/load_file.h"
 
+#include <sys/stat.h>
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "worker/data/files/file_reader.h"
+#include "worker/data/files/read_at.h"
 #include "worker/data/files/spool.h"
 
 namespace cairn::worker {
@@ -16,8 +20,9 @@ constexpr uint64_t kSamples = 64;
 constexpr uint64_t kSampleBytes = uint64_t{16} << 10;
 constexpr uint64_t kUnpackBytes = uint64_t{1} << 20;
 
-absl::StatusOr<std::shared_ptr<const FileBytes>> OpenPlain(const std::string& path) {
-  CAIRN_ASSIGN_OR_RETURN(const int descriptor, OpenDataFile(path));
+absl::StatusOr<std::shared_ptr<const FileBytes>> OpenPlain(const std::string& path,
+                                                           bool may_be_empty = false) {
+  CAIRN_ASSIGN_OR_RETURN(const int descriptor, OpenDataFile(path, may_be_empty));
   return FileBytes::OnDisk(path, descriptor);
 }
 
@@ -37,7 +42,7 @@ absl::StatusOr<std::shared_ptr<const FileBytes>> Unpack(FileReader* reader, Data
 absl::StatusOr<std::shared_ptr<const FileBytes>> LoadFile(const std::string& path,
                                                           DataStorage* storage) {
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<FileReader> reader, FileReader::Open(path));
-  if (reader->gzip()) return Unpack(reader.get(), storage);
+  if (reader->compressed()) return Unpack(reader.get(), storage);
   CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const FileBytes> plain, OpenPlain(path));
   // Without room the file is read in place: it needs no spool, because it is not compressed.
   if (!storage->TakeMemory(plain->size())) return plain;
@@ -46,8 +51,17 @@ absl::StatusOr<std::shared_ptr<const FileBytes>> LoadFile(const std::string& pat
   return FileBytes::InMemory(path, std::move(bytes));
 }
 
+absl::StatusOr<uint64_t> FileSize(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) return CannotRead(path, errno);
+  if (S_ISREG(status.st_mode)) return status.st_size;
+  return absl::FailedPreconditionError(
+      absl::StrCat("cannot read data file ", path, ": it is not a regular file"));
+}
+
 absl::StatusOr<uint64_t> FileFingerprint(const std::string& path) {
-  CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<const FileBytes> file, OpenPlain(path));
+  CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<const FileBytes> file,
+                         OpenPlain(path, /*may_be_empty=*/true));
   const uint64_t size = file->size();
   uint64_t hash = XXH3_64bits(&size, sizeof size);
   std::string scratch;

@@ -17,9 +17,13 @@ namespace cairn::worker {
 absl::StatusOr<std::shared_ptr<const FileBytes>> LoadFile(const std::string& path,
                                                           DataStorage* storage);
 
+// The size of a regular file, which is not opened. Errors as OpenDataFile.
+absl::StatusOr<uint64_t> FileSize(const std::string& path);
+
 // A fingerprint of the file's contents: a hash of its size and of 64 evenly spaced samples of
 // 16 KiB, including the first and the last; of the whole file if it has at most 1 MiB. Reads little
-// of a large file, so changes between the samples are not found. Errors as OpenDataFile's and
+// of a large file, so changes between the samples are not found. An empty file has one, too: its
+// reader decides whether it may be empty. Errors as OpenDataFile's and
 // FileBytes::Read's.
 absl::StatusOr<uint64_t> FileFingerprint(const std::string& path);
 

@@ -15,6 +15,7 @@
 namespace cairn::worker {
 namespace {
 
+std::atomic<uint64_t> files_opened = 0;
 std::atomic<uint64_t> file_reads = 0;
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(10);
@@ -100,7 +101,10 @@ int OpenPatiently(const std::string& path, int flags, absl::Duration patience) {
   Attempts attempts(patience);
   while (true) {
     const int descriptor = open(path.c_str(), flags);
-    if (descriptor >= 0) return descriptor;
+    if (descriptor >= 0) {
+      files_opened.fetch_add(1, std::memory_order_relaxed);
+      return descriptor;
+    }
     const int error = errno;
     if (error == EINTR) continue;
     if (!IsTransient(error) || !attempts.Again()) return -error;
@@ -123,6 +127,8 @@ absl::Status CannotRead(const std::string& name, int error) {
   if (!IsTransient(error)) return absl::ErrnoToStatus(error, what);
   return absl::UnavailableError(absl::StrCat(what, ": ", strerror(error)));
 }
+
+uint64_t FilesOpened() { return files_opened.load(std::memory_order_relaxed); }
 
 uint64_t FileReads() { return file_reads.load(std::memory_order_relaxed); }
 

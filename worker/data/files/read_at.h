@@ -38,6 +38,9 @@ absl::StatusOr<struct stat> StatPatiently(int descriptor, const std::string& nam
 // The error of a data file that cannot be opened. Unavailable: a later attempt may succeed.
 absl::Status CannotRead(const std::string& name, int error);
 
+// The number of successful calls of OpenPatiently in this process.
+uint64_t FilesOpened();
+
 // The number of successful reads by ReadAt in this process.
 uint64_t FileReads();
 

@@ -56,5 +56,34 @@ TEST(FileBytesTest, AFileThatIsCutOffIsAnErrorAndNoCrash) {
   EXPECT_THAT(std::string(read.status().message()), HasSubstr("byte 5000: it became shorter"));
 }
 
+TEST(FileBytesTest, DeferredContentsAreOpenedOnceAtTheFirstRead) {
+  int opened = 0;
+  bool fails = true;
+  const auto file =
+      FileBytes::Deferred("later", 3, [&]() -> absl::StatusOr<std::shared_ptr<const FileBytes>> {
+        ++opened;
+        if (fails) return absl::UnavailableError("not now");
+        return FileBytes::InMemory("later", "abc");
+      });
+  EXPECT_EQ(file->size(), 3u);
+  EXPECT_FALSE(file->in_memory());
+  EXPECT_TRUE(file->CheckUnchanged().ok());
+  EXPECT_EQ(opened, 0);
+  std::string scratch;
+  EXPECT_TRUE(absl::IsUnavailable(file->Read(0, 1, &scratch).status()));
+  fails = false;
+  EXPECT_EQ(std::string(*file->Read(1, 2, &scratch), 2), "bc");
+  EXPECT_EQ(std::string(*file->Read(0, 1, &scratch), 1), "a");
+  EXPECT_EQ(opened, 2);
+}
+
+TEST(FileBytesTest, DeferredContentsOfAnotherSizeAreAnError) {
+  const auto file =
+      FileBytes::Deferred("later", 4, [] { return FileBytes::InMemory("later", "abc"); });
+  std::string scratch;
+  EXPECT_THAT(std::string(file->Read(0, 1, &scratch).status().message()),
+              HasSubstr("data file later: 3 bytes of numbers, expected 4"));
+}
+
 }  // namespace
 }  // namespace cairn::worker

@@ -44,6 +44,19 @@ TEST(FileReaderTest, WhatFollowsAGzipStreamIsReadAsTheFormatSays) {
   EXPECT_EQ(out, "firstsecond");
 }
 
+TEST(FileReaderTest, ACompressionThatIsNamedIsNotGuessed) {
+  const std::string path = WriteDataFile("plain", "\x1f\x8b is plain text here");
+  const auto reader = FileReader::Open(path, Compression::kNone);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  std::string bytes;
+  EXPECT_TRUE((*reader)->Read(100, &bytes).ok());
+  EXPECT_EQ(bytes, "\x1f\x8b is plain text here");
+  const auto zlib = FileReader::Open(path, Compression::kZlib);
+  const std::string error((*zlib)->Read(100, &bytes).message());
+  EXPECT_NE(error.find("the zlib data are damaged"), std::string::npos) << error;
+  EXPECT_TRUE(FileReader::Open(WriteDataFile("empty", ""), Compression::kNone).ok());
+}
+
 TEST(FileReaderTest, ACutGzipFileIsDataLoss) {
   const std::string packed = Gzip(std::string(1000, 'x') + "end");
   auto reader = FileReader::Open(WriteDataFile("cut.gz", packed.substr(0, packed.size() - 10)));

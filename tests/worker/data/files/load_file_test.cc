@@ -48,6 +48,18 @@ TEST(LoadFileTest, WhatUnpacksBeyondTheLimitIsRefused) {
   EXPECT_EQ(file.status().code(), absl::StatusCode::kResourceExhausted);
 }
 
+TEST(LoadFileTest, ASizeNeedsARegularFile) {
+  EXPECT_EQ(*FileSize(WriteDataFile("sized", "abc")), 3u);
+  EXPECT_TRUE(absl::IsNotFound(FileSize(::testing::TempDir() + "/gone").status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(FileSize(::testing::TempDir()).status()));
+}
+
+TEST(LoadFileTest, AnEmptyFileHasAFingerprint) {
+  const auto print = FileFingerprint(WriteDataFile("empty", ""));
+  ASSERT_TRUE(print.ok()) << print.status();
+  EXPECT_NE(*print, *FileFingerprint(WriteDataFile("zero", std::string(1, '\0'))));
+}
+
 TEST(LoadFileTest, FingerprintsDifferByContentsAndSizeNotByName) {
   std::string bytes(size_t{2} << 20, 'a');
   const auto first = FileFingerprint(WriteDataFile("one", bytes));

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Data files that TensorFlow and NumPy wrote are read as they read them.
+
+The judged model is an identity, so its predictions are the numbers that Cairn read.
+"""
+
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
+import results  # noqa: E402
+import tensorflow as tf  # noqa: E402
+
+from cluster import cairn  # noqa: E402
+
+NAMES = ["bird", "cat", "été"]
+
+
+def identity(shape):
+    size = int(np.prod(shape))
+    model = keras.Sequential([keras.Input(shape), keras.layers.Flatten(),
+                              keras.layers.Dense(size)])
+    model.set_weights([np.eye(size, dtype="f"), np.zeros(size, "f")])
+    return model
+
+
+def feature(kind, values):
+    if kind == "bytes":
+        return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
+    if kind == "floats":
+        return tf.train.Feature(float_list=tf.train.FloatList(value=values))
+    return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+
+
+class DataFiles(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.random = np.random.default_rng(7)
+
+    def train(self, model, train, **fields):
+        """Trains a step that changes nothing."""
+        model.save(self.folder / "model.keras")
+        job = {"name": "judged", "model": "model.keras", "loss": "mse", "train": train,
+               "optimizer": {"name": "sgd", "learning_rate": 1e-30}, "batch_size": 8, "epochs": 1,
+               **fields}
+        (self.folder / "job.json").write_text(json.dumps(job))
+        return cairn("run", "job.json", "--ps", 1, "--workers", 2, "--state", "state",
+                     folder=self.folder)
+
+    def predict(self, *files):
+        arguments = [one for file in files for one in ("--input", file)]
+        cairn("predict", "judged", *arguments, "--output", "out.npy", "--state", "state",
+              folder=self.folder)
+        return np.load(self.folder / "out.npy")
+
+    def evaluate(self, data):
+        text = cairn("evaluate", "judged", "--data", data, "--state", "state", "--json",
+                     folder=self.folder)
+        return json.loads(text)["loss"]
+
+    def example(self):
+        random = self.random
+        features = {
+            "floats": feature("floats", random.normal(0, 1e3, 3).astype("f")),
+            "int": feature("ints", [int(random.integers(-2**31, 2**31))]),
+            "raw": feature("bytes", [random.integers(0, 256, 4, dtype="u1").tobytes()]),
+            "list": feature("ints", random.integers(-9, 9, random.integers(0, 6)).tolist()),
+            "name": feature("bytes", [NAMES[random.integers(3)].encode()]),
+            "double": feature("bytes", [random.normal(0, 1, 2).tobytes()]),
+            "label": feature("floats", random.normal(0, 1, 15).astype("f")),
+            "unused": feature("bytes", [b"\xff" * int(random.integers(0, 5000))]),
+        }
+        if random.integers(2):
+            features["optional"] = feature("floats", [2.5])
+        return tf.train.Example(features=tf.train.Features(feature=features))
+
+    def write(self, name, count, compression):
+        path = str(self.folder / name)
+        with tf.io.TFRecordWriter(path, compression) as writer:
+            for _ in range(count):
+                writer.write(self.example().SerializeToString())
+        return name
+
+    def read(self, name, compression):
+        """The rows and labels as TensorFlow reads them."""
+        schema = {
+            "floats": tf.io.FixedLenFeature([3], tf.float32),
+            "int": tf.io.FixedLenFeature([], tf.int64),
+            "raw": tf.io.FixedLenFeature([], tf.string),
+            "list": tf.io.VarLenFeature(tf.int64),
+            "name": tf.io.FixedLenFeature([], tf.string),
+            "double": tf.io.FixedLenFeature([], tf.string),
+            "optional": tf.io.FixedLenFeature([], tf.float32, default_value=-1.5),
+            "label": tf.io.FixedLenFeature([15], tf.float32),
+        }
+        rows, labels = [], []
+        for record in tf.data.TFRecordDataset(str(self.folder / name), compression):
+            values = tf.io.parse_single_example(record, schema)
+            padded = ([*tf.sparse.to_dense(values["list"]).numpy(), *[7] * 3])[:3]
+            rows.append(np.concatenate([np.atleast_1d(one).astype("f") for one in [
+                values["floats"].numpy(), values["int"].numpy(),
+                tf.io.decode_raw(values["raw"], tf.uint8).numpy(), padded,
+                NAMES.index(values["name"].numpy().decode()),
+                tf.io.decode_raw(values["double"], tf.float64).numpy(),
+                values["optional"].numpy()]]))
+            labels.append(values["label"].numpy())
+        return np.array(rows), np.array(labels)
+
+    def test_tfrecord(self):
+        files = {self.write(f"{kind.lower() or 'plain'}-{i}.tfrecord", 11 + i, kind): kind
+                 for i, kind in enumerate(["", "GZIP", "ZLIB", ""])}
+        self.write("plain-none.tfrecord", 0, "")
+        source = {"files": "*-*.tfrecord", "labels": {"name": "label", "shape": [15]}, "features": [
+            {"name": "floats", "shape": [3]}, "int",
+            {"name": "raw", "decode": "raw", "dtype": "uint8", "shape": [2, 2]},
+            {"name": "list", "max_length": 3, "padding": 7},
+            {"name": "name", "vocabulary": NAMES},
+            {"name": "double", "decode": "raw", "dtype": "float64", "shape": [2]},
+            {"name": "optional", "default": -1.5}]}
+        self.train(identity((15,)), {"tfrecord": source})
+        everything = []
+        for name in sorted(files):
+            rows, labels = self.read(name, files[name])
+            # The step changed weights that are 0 by about 1e-20.
+            np.testing.assert_allclose(self.predict(name), rows, rtol=0, atol=1e-9)
+            self.assertAlmostEqual(self.evaluate(name) / np.mean((rows.astype("d") - labels) ** 2),
+                                   1, delta=1e-5)
+            everything.append(rows)
+        np.testing.assert_allclose(self.predict("*-*.tfrecord"), np.concatenate(everything),
+                                   rtol=0, atol=1e-9)
+
+    def test_npz(self):
+        arrays = {"x_train": self.random.integers(0, 256, (20, 3, 4), dtype="u1"),
+                  "x_test": self.random.normal(0, 1, (9, 3, 4)),
+                  "y_train": self.random.normal(0, 1, (20, 12)).astype("f"),
+                  "y_test": self.random.normal(0, 1, (9, 12)).astype(">f8"),
+                  "zeros": np.zeros((1 << 20,), "u1")}
+        np.savez(self.folder / "plain.npz", **arrays)
+        np.savez_compressed(self.folder / "deflated.npz", **arrays)
+        keys = {"features": "x_train", "labels": "y_train"}
+        test_keys = {"features": "x_test", "labels": "y_test"}
+        self.train(identity((3, 4)), {"npz": {"files": "plain.npz", **keys}},
+                   validation={"npz": {"files": "deflated.npz", **test_keys}})
+        for name in ["plain.npz", "deflated.npz"]:
+            x = np.load(self.folder / name)["x_test"]
+            np.testing.assert_array_equal(self.predict(name), x.reshape(9, 12).astype("f"))
+            for part in ["train", "test"]:
+                x, y = arrays[f"x_{part}"].reshape(-1, 12), arrays[f"y_{part}"]
+                data = {"npz": {"files": name, "features": f"x_{part}", "labels": f"y_{part}"}}
+                self.assertAlmostEqual(self.evaluate(json.dumps(data)) /
+                                       np.mean((x.astype("d") - y) ** 2), 1, delta=1e-5)
+
+
+if __name__ == "__main__":
+    results.main()

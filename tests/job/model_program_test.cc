@@ -1,0 +1,142 @@
+#include "job/model_program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "job/model_objectives.h"
+#include "nn/model_union.h"
+
+namespace cairn::job {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+proto::LayerSpec* AddLayer(const std::string& name, const std::string& type,
+                           const std::string& input, proto::ModelSpec* spec) {
+  proto::LayerSpec* layer = spec->add_layers();
+  layer->set_name(name);
+  layer->set_class_name(type);
+  layer->add_inputs(input);
+  return layer;
+}
+
+// Dense(units), and BatchNormalization if `normalizes`.
+proto::ModelSpec Network(int inputs, int units, bool normalizes) {
+  proto::ModelSpec spec;
+  proto::LayerSpec* input = spec.add_layers();
+  input->set_name("in");
+  input->set_class_name("InputLayer");
+  auto* shape = (*input->mutable_config()->mutable_fields())["batch_shape"].mutable_list_value();
+  shape->add_values()->set_null_value(google::protobuf::NULL_VALUE);
+  shape->add_values()->set_number_value(inputs);
+  auto* dense = AddLayer("dense", "Dense", "in", &spec);
+  (*dense->mutable_config()->mutable_fields())["units"].set_number_value(units);
+  spec.add_inputs("in");
+  spec.add_outputs("dense");
+  if (!normalizes) return spec;
+  auto* norm = AddLayer("norm", "BatchNormalization", "dense", &spec);
+  (*norm->mutable_config()->mutable_fields())["momentum"].set_number_value(0.5);
+  spec.set_outputs(0, "norm");
+  return spec;
+}
+
+class ModelProgramTest : public testing::Test {
+ protected:
+  ModelProgramTest() {
+    (*job_.mutable_models())["d"] = "/d.json";
+    (*job_.mutable_models())["g"] = "/g.json";
+    AddObjective("d", {"d(data)", "d(g(noise(3)))"});
+    AddObjective("g", {"d(g(noise(3)))"});
+  }
+
+  void AddObjective(const std::string& trains, const std::vector<std::string>& losses) {
+    proto::ModelObjective* objective = job_.add_objectives();
+    objective->add_trains(trains);
+    objective->mutable_optimizer()->set_name(trains == "d" ? "adam" : "sgd");
+    for (const std::string& of : losses) {
+      proto::ModelLoss* loss = objective->add_losses();
+      loss->set_of(of);
+      loss->set_target(1);
+      loss->mutable_loss()->set_name("mse");
+    }
+  }
+
+  absl::StatusOr<ModelProgram> Create(int discriminated = 4) {
+    spec_ = nn::UnionOf({{"d", Network(discriminated, 1, true), ObjectiveOf(job_, "d") < 0},
+                         {"g", Network(3, 4, false), ObjectiveOf(job_, "g") < 0}});
+    auto model = nn::Model::Create(spec_);
+    if (!model.ok()) return model.status();
+    model_ = *std::move(model);
+    return ModelProgram::Create(job_, spec_, *model_);
+  }
+
+  std::string Error() { return std::string(Create().status().message()); }
+
+  proto::Job job_;
+  proto::ModelSpec spec_;
+  std::unique_ptr<nn::Model> model_;
+};
+
+TEST_F(ModelProgramTest, PassesShareTheVariablesOfTheUnion) {
+  const auto program = Create();
+  ASSERT_TRUE(program.ok()) << program.status();
+  ASSERT_EQ(program->objectives.size(), 2);
+  // d: kernel, bias, gamma, beta, mean, variance; g: kernel, bias.
+  EXPECT_THAT(program->objective_of, ElementsAre(0, 0, 0, 0, 0, 0, 1, 1));
+  const ModelProgram::Pass& of_generator = program->objectives[1].passes[0];
+  EXPECT_THAT(of_generator.variables, ElementsAre(6, 7, 0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(of_generator.trained,
+              ElementsAre(true, true, false, false, false, false, false, false));
+  EXPECT_EQ(of_generator.inputs[0].noise_size, 3);
+  EXPECT_EQ(program->data_model->inputs()[0].spec.shape, nn::Shape({4}));
+}
+
+// Two updates s = 0.5 s + 0.5 x are one with momentum 0.25 of x1 / 3 + 2 x2 / 3.
+TEST_F(ModelProgramTest, MovingStatisticsTakeTheCallsInTheirOrder) {
+  const auto program = Create();
+  ASSERT_TRUE(program.ok()) << program.status();
+  const auto& passes = program->objectives[0].passes;
+  EXPECT_NEAR(passes[0].statistic_weights[4], 1.0 / 3, 1e-12);
+  EXPECT_NEAR(passes[1].statistic_weights[6], 2.0 / 3, 1e-12);
+  const auto rules = VariableRules::Create(job_, spec_, model_->variables());
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  EXPECT_DOUBLE_EQ(rules->momentums[4], 0.25);
+  EXPECT_THAT(rules->optimizer_of, ElementsAre(0, 0, 0, 0, 0, 0, 1, 1));
+}
+
+TEST_F(ModelProgramTest, AnObjectiveRunsInEachNthUpdate) {
+  job_.mutable_objectives(1)->set_every(2);
+  const auto program = Create();
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_FALSE(program->objectives[1].RunsIn(0));
+  EXPECT_TRUE(program->objectives[1].RunsIn(1));
+  EXPECT_TRUE(program->objectives[0].RunsIn(0));
+}
+
+TEST_F(ModelProgramTest, ErrorsNameTheFieldAndTheShapes) {
+  EXPECT_THAT(std::string(Create(/*discriminated=*/5).status().message()),
+              HasSubstr("objectives[0].losses[1].of: g(noise(3)) has the shape (4,)"));
+  job_.mutable_objectives(1)->mutable_losses(0)->set_of("d(g(noise(2)))");
+  EXPECT_THAT(Error(), HasSubstr("objectives[1].losses[0].of: noise(2) has the shape (2,)"));
+  job_.mutable_objectives(1)->mutable_losses(0)->set_of("d(g(noise(3)),data)");
+  EXPECT_THAT(Error(), HasSubstr("has 2 arguments, the model has 1 inputs"));
+  job_.mutable_objectives(1)->mutable_losses(0)->set_of("d(data)");
+  EXPECT_THAT(Error(), HasSubstr("calls none of the models that the objective trains (g)"));
+}
+
+TEST_F(ModelProgramTest, LabelsNeedDataAlone) {
+  proto::ModelLoss* loss = job_.mutable_objectives(0)->mutable_losses(0);
+  loss->clear_target();
+  loss->set_target_array("labels");
+  const auto program = Create();
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(program->data_objective.losses().size(), 1);
+  loss->set_of("d(g(noise(3)))");
+  EXPECT_THAT(Error(), HasSubstr("losses[0].target: \"labels\" belong to the data"));
+}
+
+}  // namespace
+}  // namespace cairn::job

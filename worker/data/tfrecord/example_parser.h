@@ -1,0 +1,55 @@
+#ifndef CAIRN_WORKER_DATA_TFRECORD_EXAMPLE_PARSER_H_
+#define CAIRN_WORKER_DATA_TFRECORD_EXAMPLE_PARSER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace cairn::worker {
+
+// The values of one feature of a tf.train.Example.
+struct FeatureValues {
+  enum class Kind { kMissing, kBytes, kFloats, kInts };
+  Kind kind = Kind::kMissing;
+  int64_t count = 0;
+  // The list of `kind` has the values, but no more than are wanted.
+  std::vector<std::string_view> bytes;
+  std::vector<float> floats;
+  std::vector<int64_t> ints;
+};
+
+// Parses serialized tf.train.Examples, as protobuf does: a later feature with the same name
+// replaces an earlier one, lists may be packed or not, and unknown fields are skipped.
+// Immutable, thread-safe.
+class ExampleParser {
+ public:
+  struct Wanted {
+    std::string name;
+    int64_t most = 0;  // The most values that are stored.
+  };
+
+  // Names are distinct.
+  explicit ExampleParser(std::vector<Wanted> features);
+  ExampleParser(const ExampleParser&) = delete;
+  ExampleParser& operator=(const ExampleParser&) = delete;
+
+  // Sets (*values)[i] to the values of feature i. They point into `record`. InvalidArgument: it is
+  // not a serialized Example.
+  absl::Status Parse(std::string_view record, std::vector<FeatureValues>* values) const;
+
+  // The names of the features of a record that Parse accepts, for messages.
+  static std::vector<std::string> NamesIn(std::string_view record);
+
+ private:
+  std::vector<Wanted> features_;
+  std::unordered_map<std::string_view, size_t> indices_;  // By name, which features_ has.
+};
+
+}  // namespace cairn::worker
+
+#endif  // CAIRN_WORKER_DATA_TFRECORD_EXAMPLE_PARSER_H_
