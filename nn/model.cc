@@ -97,11 +97,11 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Create(const proto::ModelSpec& spe
     nodes.emplace(layer.name(), static_cast<int>(model->nodes_.size()) - 1);
   }
   CAIRN_RETURN_IF_ERROR(ExpectUniqueVariables(model->variables_));
+  CAIRN_RETURN_IF_ERROR(CheckTexts(*model));
 
   CAIRN_RETURN_IF_ERROR(model->AddOutputs(spec, nodes));
   CAIRN_RETURN_IF_ERROR(model->AddInputs(spec));
   CAIRN_RETURN_IF_ERROR(model->ExpectAllUsed());
-  CAIRN_RETURN_IF_ERROR(CheckTexts(*model));
   return model;
 }
 

@@ -175,7 +175,7 @@ std::vector<BadModel> BadGraphs() {
       {"TextInput",
        {{"input", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "string"})"},
         {"flat", "Flatten"}},
-       {"'dtype'", "string"}},
+       {"'flat'", "'input' is text, which only a StringLookup takes"}},
       {"IdsIntoDense",
        {{"ids", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"},
         {"d", "Dense", R"({"units": 3})"}},
