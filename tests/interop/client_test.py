@@ -251,7 +251,7 @@ class Errors(unittest.TestCase):
         self.refused("a Python function", network(metrics=[lambda y, p: 0.0]))
         self.refused("weighted_metrics", network(weighted_metrics=["accuracy"]))
         self.refused("x is a", x=iter([]))
-        self.refused("before fit", x=np.array([["a text"]] * 8))
+        self.refused("texts need a layer that looks them up", x=np.array([["a text"]] * 8))
         subclassed = type("Subclassed", (keras.Model,), {"call": lambda self, x: x})()
         subclassed.compile("sgd", "mse")
         self.refused("subclassed", subclassed)
