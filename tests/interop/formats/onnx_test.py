@@ -18,10 +18,12 @@ from cluster import Job
 from keras_files_test import compare, predictions, run_all
 
 # What the export says of models that it does not have.
-REFUSED = {"embedding": "an ONNX export has no masks", "category": "does not have this layer",
+REFUSED = {"embedding": "an ONNX export has no masks",
            "adaptive_pooling": "does not have this layer", "volumes": "does not have this layer",
            "conv_lstm": "does not have this layer",
            "masking": "does not have this layer"}
+# What the reader says of exports that it cannot read back.
+UNREAD = {"category": "(Floor): this operator is not supported"}
 
 
 def check(name, folder):
@@ -43,7 +45,12 @@ def check(name, folder):
     compare(".onnx out", predicted, session.run(names, feeds))
     back = pathlib.Path(folder) / "back"
     back.mkdir()
-    read = Job(back, file, inputs, list(zip(names, [y.shape[1:] for y in expected])))
+    try:
+        read = Job(back, file, inputs, list(zip(names, [y.shape[1:] for y in expected])))
+    except RuntimeError as refused:
+        assert name in UNREAD and UNREAD[name] in str(refused), refused
+        return
+    assert name not in UNREAD
     compare(".onnx read back", predicted, read.predict())
 
 
