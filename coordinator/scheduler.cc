@@ -642,11 +642,10 @@ void Scheduler::ExpireStops(EventTime now, Outbox* outbox) {
   });
   // No client waits any more. A checkpoint that is finished late must not stop the job for good.
   if (!stops_.empty() && !awaited && active_ != nullptr) active_->CancelStop();
-  std::erase_if(stops_, [&](const auto& stop) {
-    if (now.monotonic <= stop->deadline + kRestAfterStop) return false;
-    if (active_ != nullptr) active_->ContinueAfterStop();
-    return true;
-  });
+  const size_t over = std::erase_if(
+      stops_, [&](const auto& stop) { return now.monotonic > stop->deadline + kRestAfterStop; });
+  // A later stop may still follow.
+  if (over > 0 && stops_.empty() && active_ != nullptr) active_->ContinueAfterStop();
 }
 
 }  // namespace cairn::coordinator

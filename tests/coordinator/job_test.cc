@@ -236,6 +236,26 @@ TEST(JobTest, AJobWhoseDaemonsDoNotEndAfterTheStopGoesOn) {
   simulation.CheckFinished();
 }
 
+TEST(JobTest, TheRestAfterAStopLastsUntilTheLastStopIsOver) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  StopWhileLoading(&simulation);
+  ASSERT_TRUE(Waits(&simulation, "for the cluster to stop"));
+  const auto after = [&](absl::Duration time) {
+    absl::Duration begun = absl::InfiniteDuration(), now_at;
+    EXPECT_TRUE(simulation.RunUntil([&] {
+      simulation.Do([&](Scheduler*, EventTime now, Outbox*) { now_at = now.monotonic; });
+      begun = std::min(begun, now_at);
+      return now_at >= begun + time;
+    }));
+  };
+  after(absl::Seconds(50));
+  StopWhileLoading(&simulation);
+  after(absl::Seconds(50));
+  EXPECT_EQ(simulation.Status().batches_done(), 0);
+  after(absl::Seconds(20));
+  EXPECT_GT(simulation.Status().batches_done(), 0);
+}
+
 TEST(JobTest, ACheckpointThatIsAskedForIsAnsweredWithItsManifest) {
   Simulation simulation(SimulatedCluster(SimulatedJob("sync", 8)));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 13; }));
