@@ -60,10 +60,6 @@ int64_t MaskSteps(const Layer& layer) {
   return layer.computes_mask() ? shape[0] : ElementCount(shape);
 }
 
-bool IsText(const Layer& layer) {
-  return layer.class_name() == "InputLayer" && static_cast<const InputLayer&>(layer).is_text();
-}
-
 // Text ends at the first layer: each text has one StringLookup, and nothing else has one.
 absl::Status CheckTexts(const Model& model) {
   std::vector<int> uses(model.nodes().size());
@@ -81,6 +77,12 @@ absl::Status CheckTexts(const Model& model) {
                 : absl::StrCat("'", from.name(), "' has another StringLookup; use one for both")));
       }
     }
+  }
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (uses[i] > 0 || !IsText(*model.nodes()[i].layer)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("layer '", model.nodes()[i].layer->name(),
+                                                   "' (InputLayer): no StringLookup takes its "
+                                                   "texts"));
   }
   return absl::OkStatus();
 }

@@ -8,7 +8,7 @@ namespace cairn::nn {
 
 const StringLookupLayer* LookupOf(const Model& model, int input) {
   const int place = model.input_nodes()[input];
-  if (!static_cast<const InputLayer&>(*model.nodes()[place].layer).is_text()) return nullptr;
+  if (!IsText(*model.nodes()[place].layer)) return nullptr;
   // Model::Create has checked that it is the only one.
   const auto user = std::find_if(
       model.nodes().begin(), model.nodes().end(),

@@ -160,14 +160,12 @@ class Config {
   json Tensor(int node) const {
     const Layer& layer = *model_.nodes()[node].layer;
     const TensorSpec& output = layer.output();
-    const bool is_text =
-        layer.class_name() == "InputLayer" && static_cast<const InputLayer&>(layer).is_text();
     json shape = json::array({nullptr});
     for (const int64_t size : output.shape) shape.push_back(size);
     return {{"class_name", "__keras_tensor__"},
             {"config",
              {{"shape", shape},
-              {"dtype", is_text ? "string" : "float32"},
+              {"dtype", IsText(layer) ? "string" : "float32"},
               {"keras_history", Connection(node)}}}};
   }
 

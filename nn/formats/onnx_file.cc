@@ -70,7 +70,7 @@ class Writer {
   absl::StatusOr<std::string> Write() {
     for (const int node : model_.input_nodes()) {
       const Layer& layer = *model_.nodes()[node].layer;
-      if (static_cast<const InputLayer&>(layer).is_text()) {
+      if (IsText(layer)) {
         graph_.TextInput(layer.name(), layer.output().shape);
       } else {
         graph_.Input(layer.name(), layer.output());

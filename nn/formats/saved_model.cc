@@ -102,9 +102,7 @@ class Writer {
   }
 
   static tf::DataType InputType(const Layer& input) {
-    return static_cast<const InputLayer&>(input).is_text()
-               ? tf::DT_STRING
-               : TensorflowGraph::TypeOf(input.output());
+    return IsText(input) ? tf::DT_STRING : TensorflowGraph::TypeOf(input.output());
   }
 
   static void Describe(const std::string& value, const Shape& shape, tf::DataType type,

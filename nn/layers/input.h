@@ -25,6 +25,11 @@ class InputLayer : public Layer {
   const bool is_text_;
 };
 
+// True for an input of texts.
+inline bool IsText(const Layer& layer) {
+  return layer.class_name() == "InputLayer" && static_cast<const InputLayer&>(layer).is_text();
+}
+
 }  // namespace cairn::nn
 
 #endif  // CAIRN_NN_LAYERS_INPUT_H_

@@ -43,6 +43,8 @@ TEST(TextInputTest, TextEndsAtTheFirstLayer) {
       HasSubstr("layer 'table' (Embedding): 'text' is text, which only a StringLookup takes"));
   EXPECT_THAT(refusal({kNumber, Lookup("lookup", "number")}),
               HasSubstr("layer 'lookup' (StringLookup): 'number' is not an InputLayer of dtype"));
+  EXPECT_EQ(refusal({kText, kNumber, {"out", "Dense", R"({"units": 1})", {"number"}}}),
+            "layer 'text' (InputLayer): no StringLookup takes its texts");
   EXPECT_THAT(
       refusal({kText, Lookup("a", "text"), Lookup("b", "text"), {"sum", "Add", "{}", {"a", "b"}}}),
       HasSubstr("layer 'b' (StringLookup): 'text' has another StringLookup"));
