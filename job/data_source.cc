@@ -51,7 +51,16 @@ absl::Status CheckFormat(const std::string& source_path, const proto::DataSource
   if (lists.labels != nullptr && (needs_labels || !lists.labels->empty())) {
     CAIRN_RETURN_IF_ERROR(check_list("labels", *lists.labels, format->labels_example));
   }
-  return format->check == nullptr ? absl::OkStatus() : format->check(path, source);
+  return format->check == nullptr ? absl::OkStatus() : format->check(path, source, needs_labels);
+}
+
+// "csv and tfrecord": the formats with this property.
+std::string NamesOfFormats(bool DataFormat::*property) {
+  std::vector<std::string> names;
+  for (const DataFormat& each : DataFormats()) {
+    if (each.*property) names.emplace_back(each.name);
+  }
+  return absl::StrJoin(names, " and ");
 }
 
 absl::Status CheckSkipping(const std::string& path, const proto::DataSource& source) {
@@ -63,13 +72,9 @@ absl::Status CheckSkipping(const std::string& path, const proto::DataSource& sou
   // are not finite.
   const DataFormat* format = FormatOf(source);
   if (format != nullptr && !format->skips_damaged) {
-    std::vector<std::string> others;
-    for (const DataFormat& each : DataFormats()) {
-      if (each.skips_damaged) others.emplace_back(each.name);
-    }
     return Invalid(
-        path, ".skip_damaged: is for ", absl::StrJoin(others, " and "), " only, not for ",
-        format->name,
+        path, ".skip_damaged: is for ", NamesOfFormats(&DataFormat::skips_damaged),
+        " only, not for ", format->name,
         "; with \"allow_nan\": true the batches with numbers that are not finite are left "
         "out (see \"on_non_finite\")");
   }
@@ -161,8 +166,9 @@ absl::Status CheckSourceFits(const std::string& source_path, const proto::DataSo
   if (format.check_model != nullptr) {
     CAIRN_RETURN_IF_ERROR(format.check_model(path, source, model));
   }
-  if (!source.has_csv() && nn::TakesText(model)) {
-    return Invalid(path, ": the model has an input of text (dtype string), which only csv has");
+  if (!format.has_text && nn::TakesText(model)) {
+    return Invalid(path, ": the model has an input of text (dtype string), which only ",
+                   NamesOfFormats(&DataFormat::has_text), " has");
   }
   if (model.outputs().size() == 1 || !source.one_hot()) return absl::OkStatus();
   return Invalid(source_path, ".one_hot: the model has ", model.outputs().size(),

@@ -19,14 +19,10 @@ namespace {
 
 using google::protobuf::Struct;
 
-// The names of a categorical column in the order of their ids.
-absl::StatusOr<std::vector<std::string>> VocabularyOf(const proto::CsvColumn& column,
-                                                      const proto::DataPlan& plan) {
-  std::vector<std::string> names(column.vocabulary().begin(), column.vocabulary().end());
-  for (const auto& vocabulary : plan.vocabularies()) {
-    if (!names.empty() || vocabulary.column() != column.name()) continue;
-    names.assign(vocabulary.names().begin(), vocabulary.names().end());
-  }
+// As job::VocabularyOf. InvalidArgument: a name that no model file can have.
+absl::StatusOr<std::vector<std::string>> TermsOf(const proto::CsvColumn& column,
+                                                 const proto::DataPlan& plan) {
+  std::vector<std::string> names = job::VocabularyOf(column, plan);
   for (const std::string& name : names) {
     if (IsUtf8(name)) continue;
     return absl::InvalidArgumentError(
@@ -98,7 +94,7 @@ class Preprocessing {
     for (const proto::CsvColumn& column : plan_.job().train().csv().features()) {
       if (!IsOf(column, input.name())) continue;
       CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> vocabulary,
-                             VocabularyOf(column, plan_.data()));
+                             TermsOf(column, plan_.data()));
       names.push_back(Add(absl::StrReplaceAll(column.name(), {{"/", "_"}}), "InputLayer", {}));
       auto& arguments = *Last()->mutable_fields();
       arguments["dtype"].set_string_value(job::IsCategorical(column) ? "string" : "float32");

@@ -16,7 +16,8 @@ absl::Status CheckModel(const std::string& path, const proto::DataSource& source
   return absl::OkStatus();
 }
 
-absl::Status CheckLabels(const std::string& path, const proto::DataSource& source) {
+absl::Status CheckLabels(const std::string& path, const proto::DataSource& source,
+                         bool /*needs_labels*/) {
   const proto::Cifar100Source& cifar = source.cifar100();
   if (!cifar.has_labels() || cifar.labels() == "fine" || cifar.labels() == "coarse") {
     return absl::OkStatus();

@@ -90,8 +90,7 @@ absl::Status CheckSigns(const std::string& path, const proto::CsvSource& source)
                      "\" is not one character, such as \";\" or a tab");
     }
   }
-  if (!source.labels().empty()) return absl::OkStatus();
-  return Invalid(path, ".labels: is missing; name the column of the labels");
+  return absl::OkStatus();
 }
 
 // The columns of an input that takes text: a layer of the model has the vocabulary.
@@ -113,8 +112,11 @@ absl::Status CheckTextColumns(const std::string& path, const proto::CsvSource& s
   return absl::OkStatus();
 }
 
-absl::Status CheckColumns(const std::string& path, const proto::DataSource& source) {
-  return CheckCsvColumns(path, source.csv());
+absl::Status CheckColumns(const std::string& path, const proto::DataSource& source,
+                          bool needs_labels) {
+  CAIRN_RETURN_IF_ERROR(CheckCsvColumns(path, source.csv()));
+  if (!needs_labels || !source.csv().labels().empty()) return absl::OkStatus();
+  return Invalid(path, ".labels: is missing; name the column of the labels");
 }
 
 absl::Status CheckModel(const std::string& path, const proto::DataSource& source,
@@ -145,6 +147,7 @@ DataFormat CsvFormat() {
           .file_example = "train-*.csv",
           .labels_example = "LABEL_COLUMN",
           .skips_damaged = true,
+          .has_text = true,
           .check = CheckColumns,
           .check_model = CheckModel,
           .inherit = Inherit};
@@ -176,6 +179,15 @@ absl::Status CheckCsvColumns(const std::string& path, const proto::CsvSource& so
     CAIRN_RETURN_IF_ERROR(CheckLabel(at, source.labels(i), labels));
   }
   return absl::OkStatus();
+}
+
+std::vector<std::string> VocabularyOf(const proto::CsvColumn& column, const proto::DataPlan& plan) {
+  for (const auto& vocabulary : plan.vocabularies()) {
+    if (column.vocabulary().empty() && vocabulary.column() == column.name()) {
+      return {vocabulary.names().begin(), vocabulary.names().end()};
+    }
+  }
+  return {column.vocabulary().begin(), column.vocabulary().end()};
 }
 
 absl::Status CheckCsvInputs(const std::string& path, const proto::CsvSource& source,

@@ -2,6 +2,7 @@
 #define CAIRN_JOB_DATA_FORMATS_CSV_FORMAT_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "job/data_formats/data_format.h"
@@ -14,6 +15,9 @@ DataFormat CsvFormat();
 
 // True if the column's values are names that are replaced by ids.
 bool IsCategorical(const proto::CsvColumn& column);
+
+// The names of a categorical column in the order of their ids.
+std::vector<std::string> VocabularyOf(const proto::CsvColumn& column, const proto::DataPlan& plan);
 
 // Validates the columns of a CSV source. `path` is the source's path in the job file ("train.csv").
 // INVALID_ARGUMENT starts with the field's path.

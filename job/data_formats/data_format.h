@@ -55,11 +55,14 @@ struct DataFormat {
 
   // Whether records that cannot be read can be told from their neighbors (DataSource.skip_damaged).
   bool skips_damaged = false;
+  // Whether it has texts, for inputs of dtype string.
+  bool has_text = false;
 
   // The rest may be null. `path` is the path of the format's field: "train.npy".
 
-  // Checks fields other than the lists of files.
-  absl::Status (*check)(const std::string& path, const proto::DataSource& source) = nullptr;
+  // Checks fields other than the lists of files. Without `needs_labels` the source may name none.
+  absl::Status (*check)(const std::string& path, const proto::DataSource& source,
+                        bool needs_labels) = nullptr;
   // Checks that the source fits the model's inputs and outputs.
   absl::Status (*check_model)(const std::string& path, const proto::DataSource& source,
                               const nn::Model& model) = nullptr;

@@ -25,6 +25,15 @@ std::vector<std::string> NamesOf(const Places& places) {
   return names;
 }
 
+// The index of the input or output with this name; 0 if there is none.
+template <typename Places>
+int PlaceOf(const std::string& name, const Places& places) {
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (places[i].name == name) return static_cast<int>(i);
+  }
+  return 0;
+}
+
 // Checks that each of the model's inputs or outputs (`places`) has a column, and that each column
 // names one of them, or none if there is only one. `path` is the path of the list of columns,
 // `column` what one is called, `field` the name of the field that names the place.

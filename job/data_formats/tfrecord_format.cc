@@ -99,12 +99,13 @@ absl::Status CheckFeature(const std::string& path, const proto::TfrecordFeature&
   return absl::OkStatus();
 }
 
-absl::Status CheckFeatures(const std::string& path, const proto::DataSource& source) {
+absl::Status CheckFeatures(const std::string& path, const proto::DataSource& source,
+                           bool needs_labels) {
   const proto::TfrecordSource& tfrecord = source.tfrecord();
   if (tfrecord.features().empty()) {
     return Invalid(path, ".features: is missing; name the features of the model's input");
   }
-  if (tfrecord.labels().empty()) {
+  if (needs_labels && tfrecord.labels().empty()) {
     return Invalid(path, ".labels: is missing; name the feature of the labels");
   }
   for (int i = 0; i < tfrecord.features_size(); ++i) {

@@ -26,6 +26,34 @@ struct Case {
   std::string message;
 };
 
+// Only losses of several models may do without labels.
+TEST(DataSourceTest, LabelsAreNamedIfALossUsesThem) {
+  const std::vector<Case> cases = {
+      {R"("npy": {"features": ["x"]})",
+       R"(train.npy.labels: is missing; for example "labels": "y.npy")"},
+      {R"("npz": {"files": ["x"], "features": ["x"]})",
+       R"(train.npz.labels: is missing; name an array of the file, for example "y_train")"},
+      {R"("csv": {"files": ["x"], "features": [{"name": "x"}]})",
+       "train.csv.labels: is missing; name the column of the labels"},
+      {R"("tfrecord": {"files": ["x"], "features": [{"name": "x"}]})",
+       "train.tfrecord.labels: is missing; name the feature of the labels"},
+  };
+  const auto model = nn::testing::ModelOf(
+      {{"in", "InputLayer", R"({"batch_shape": [null, 1]})"}, {"out", "Dense", R"({"units": 1})"}});
+  for (const Case& one : cases) {
+    const std::string train = R"("train": {)" + one.job + "}";
+    EXPECT_EQ(CheckJobData(JobOf("{" + train + "}")).message(), one.message);
+    const auto adversarial = [&train](const std::string& target) {
+      return JobOf(R"({"models": {"d": "d.json"}, "objectives": [{"trains": ["d"], "losses": [)"
+                   R"-({"of": "d(data)", )-" +
+                   target + R"(, "loss": {"name": "mse"}}]}], )" + train + "}");
+    };
+    EXPECT_EQ(CheckJobData(adversarial(R"("target": 1)")).message(), "");
+    EXPECT_EQ(CheckDataFitsModel(adversarial(R"("target": 1)"), *model).message(), "");
+    EXPECT_EQ(CheckJobData(adversarial(R"("targetArray": "labels")")).message(), one.message);
+  }
+}
+
 TEST(DataSourceTest, WrongChoicesOfRowsAreNamed) {
   const std::string npy = kNpy;
   const std::vector<Case> cases = {

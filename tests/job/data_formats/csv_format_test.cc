@@ -31,7 +31,6 @@ struct Case {
 
 TEST(CsvFormatTest, EveryMistakeIsNamedWithItsPath) {
   const std::vector<Case> cases = {
-      {"{}", "csv.labels: is missing; name the column of the labels"},
       {R"({"labels": [{"name": "y"}], "delimiter": "::"})",
        R"(csv.delimiter: "::" is not one character, such as ";" or a tab)"},
       {WithFeature(R"({"categorical": true})"), "csv.features[0].name: is missing; name a column"},

@@ -13,6 +13,7 @@
 #include "common/plural.h"
 #include "common/status_macros.h"
 #include "job/data_formats/csv_format.h"
+#include "job/data_formats/named_places.h"
 #include "nn/text_input.h"
 #include "worker/data/csv/csv_value.h"
 #include "worker/data/files/spool.h"
@@ -27,25 +28,6 @@ constexpr int64_t kEncodedBytes = int64_t{4} << 20;
 constexpr int64_t kBlockBytesMin = 64;
 // The most columns, or names of a column, that a message lists.
 constexpr size_t kNamesShown = 20;
-
-// The index of the input or output with this name; 0 if there is none.
-template <typename Places>
-int PlaceOf(const std::string& name, const Places& places) {
-  for (size_t i = 0; i < places.size(); ++i) {
-    if (places[i].name == name) return static_cast<int>(i);
-  }
-  return 0;
-}
-
-// The names of a categorical column in the order of their ids.
-std::vector<std::string> VocabularyOf(const proto::CsvColumn& column, const proto::DataPlan& plan) {
-  for (const auto& vocabulary : plan.vocabularies()) {
-    if (column.vocabulary().empty() && vocabulary.column() == column.name()) {
-      return {vocabulary.names().begin(), vocabulary.names().end()};
-    }
-  }
-  return {column.vocabulary().begin(), column.vocabulary().end()};
-}
 
 std::optional<double> FillOf(const proto::CsvColumn& column, const proto::DataPlan& plan) {
   if (column.missing().has_value()) return column.missing().value();
@@ -99,11 +81,11 @@ CsvEncoder::CsvEncoder(const proto::DataSource& source, const proto::DataPlan& p
   }
   for (const LabelSpec& label : labels_) targets_.push_back({.type = label.type});
   for (const auto& column : source_.features()) {
-    const int input = PlaceOf(column.input(), model.inputs());
+    const int input = job::PlaceOf(column.input(), model.inputs());
     AddColumn(column, plan, input, nn::LookupOf(model, input));
   }
   for (const auto& column : source_.labels()) {
-    AddColumn(column, plan, inputs_ + PlaceOf(column.output(), model.outputs()));
+    AddColumn(column, plan, inputs_ + job::PlaceOf(column.output(), model.outputs()));
   }
   for (Column& column : columns_) {
     column.bytes_behind = (targets_[column.target].elements - column.place) * kElementBytes;
@@ -122,7 +104,7 @@ void CsvEncoder::AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& 
   column.lookup = lookup;
   if (target >= inputs_) column.label = &labels_[target - inputs_];
   if (column.categorical) {
-    column.names = lookup == nullptr ? VocabularyOf(spec, plan) : lookup->vocabulary();
+    column.names = lookup == nullptr ? job::VocabularyOf(spec, plan) : lookup->vocabulary();
     for (const std::string& name : column.names) {
       column.ids.emplace(name, static_cast<int32_t>(column.ids.size()));
     }

@@ -12,6 +12,7 @@
 #include "common/plural.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
+#include "job/data_formats/named_places.h"
 #include "worker/data/files/spool.h"
 #include "worker/data/tfrecord/record_reader.h"
 
@@ -24,15 +25,6 @@ constexpr size_t kPieceBytes = size_t{1} << 20;
 constexpr size_t kNamesShown = 20;
 // The most characters of a name that a message quotes.
 constexpr size_t kCharactersShown = 60;
-
-// The index of the input or output with this name; 0 if there is none.
-template <typename Places>
-int PlaceOf(const std::string& name, const Places& places) {
-  for (size_t i = 0; i < places.size(); ++i) {
-    if (places[i].name == name) return static_cast<int>(i);
-  }
-  return 0;
-}
 
 std::optional<ElementType> TypeNamed(const std::string& name) {
   for (int i = 0; i <= static_cast<int>(ElementType::kFloat64); ++i) {
@@ -109,11 +101,11 @@ TfrecordEncoder::TfrecordEncoder(const proto::DataSource& source, const nn::Mode
   }
   std::vector<ExampleParser::Wanted> wanted;
   for (const auto& feature : source_.tfrecord().features()) {
-    AddFeature(feature, PlaceOf(feature.input(), model.inputs()), &wanted);
+    AddFeature(feature, job::PlaceOf(feature.input(), model.inputs()), &wanted);
   }
   if (!labels_.empty()) {
     for (const auto& feature : source_.tfrecord().labels()) {
-      AddFeature(feature, inputs_ + PlaceOf(feature.output(), model.outputs()), &wanted);
+      AddFeature(feature, inputs_ + job::PlaceOf(feature.output(), model.outputs()), &wanted);
     }
   }
   for (Target& target : targets_) Finish(&target);
