@@ -24,13 +24,14 @@
 namespace cairn::cluster {
 namespace {
 
-using RawService = proto::ParameterServer::WithRawMethod_Pull<
-    proto::ParameterServer::WithRawMethod_Push<proto::ParameterServer::WithRawMethod_Upload<
-        proto::ParameterServer::WithRawMethod_Fetch<proto::ParameterServer::Service>>>>;
+using RawService =
+    proto::ParameterServer::WithRawMethod_Pull<proto::ParameterServer::WithRawMethod_Push<
+        proto::ParameterServer::WithRawMethod_Upload<proto::ParameterServer::WithRawMethod_Fetch<
+            proto::ParameterServer::WithRawMethod_Ping<proto::ParameterServer::Service>>>>>;
 using Writer = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
 
 constexpr DataMethod kMethods[] = {DataMethod::kPull, DataMethod::kPush, DataMethod::kUpload,
-                                   DataMethod::kFetch};
+                                   DataMethod::kFetch, DataMethod::kPing};
 // The number of calls of a method that a queue can accept simultaneously.
 constexpr int kPendingAccepts = 8;
 
@@ -117,6 +118,9 @@ class DataServer::Impl::Call {
         break;
       case DataMethod::kFetch:
         service.RequestFetch(&context_, &request_, &writer_, queue, queue, tag);
+        break;
+      case DataMethod::kPing:
+        service.RequestPing(&context_, &request_, &writer_, queue, queue, tag);
         break;
     }
   }
@@ -262,10 +266,12 @@ void DataServer::Impl::CallArrived(Call* call, std::unique_ptr<RawCall> raw) {
     calls_.insert(call);
     if (bounded) ++bounded_calls_;
   }
-  if (refused.ok()) {
-    handler_(std::move(raw));
-  } else {
+  if (!refused.ok()) {
     raw->Fail(refused);
+  } else if (raw->method() == DataMethod::kPing) {
+    raw->Reply(*EncodeFrame(proto::Frame(), {}));
+  } else {
+    handler_(std::move(raw));
   }
 }
 

@@ -22,7 +22,8 @@ struct DataServerOptions {
 };
 
 // Serves proto::ParameterServer with raw frames (frame.h) on completion queues, with gRPC health
-// checking and reflection. Thread-safe.
+// checking and reflection. Answers pings itself, on the threads that call the handler, so a ping
+// that is answered shows that they serve. Thread-safe.
 class DataServer {
  public:
   // Called concurrently on the server's threads. Must not block for long, because its thread serves

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <bit>
 #include <chrono>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -35,6 +36,8 @@ using Destinations = std::vector<absl::Span<float>>;
 
 // Warns about a ps that does not answer after this many attempts, and whenever the number doubles.
 constexpr int kAttemptsBeforeWarning = 8;
+// Of pings.
+constexpr PsClient::Group kPingGroup = std::numeric_limits<PsClient::Group>::max();
 // Smaller tensors travel faster in the message than through shared memory.
 constexpr size_t kSharedBytesMin = 2048;
 
@@ -128,6 +131,7 @@ struct Request {
   std::string method;  // "Pull"
   int ps = 0;
   uint64_t group = 0;
+  absl::Duration attempt_timeout;
   size_t sent_bytes = 0;      // Of tensors,
   size_t received_bytes = 0;  // there and back.
   absl::AnyInvocable<absl::StatusOr<Frame>(const FrameRoom&)> encode;
@@ -177,6 +181,9 @@ class PsClient::Impl {
   template <typename Selected>
   void CancelIf(Selected selected);
 
+  std::optional<Silence> LongestSilence() const;
+  const PsClientOptions& options() const { return options_; }
+
  private:
   friend class Call;
 
@@ -184,18 +191,23 @@ class PsClient::Impl {
   void Ended(Call* call);
   std::shared_ptr<grpc::GenericStub> Stub(int ps);
   void AttemptEnded(int ps, absl::Time begun, const grpc::Status& status);
+  void PingSilentPs();
 
   // To a ps.
   struct Connection {
     std::shared_ptr<grpc::GenericStub> stub;
     absl::Time made;
     absl::Time answered;  // The last time.
+    // When the first of the requests began that have had no answer since; infinite if there is
+    // none. Pings are sent meanwhile.
+    absl::Time silent_since = absl::InfiniteFuture();
   };
 
   const PsClientOptions options_;
-  Mutex connections_mutex_;
+  mutable Mutex connections_mutex_;
   std::vector<Connection> connections_ ABSL_GUARDED_BY(connections_mutex_);
-  std::vector<std::unique_ptr<SharedMemoryLink>> links_;  // Empty: memory is not shared.
+  std::vector<int> unpinged_ ABSL_GUARDED_BY(connections_mutex_);  // Ps whose silence has begun.
+  std::vector<std::unique_ptr<SharedMemoryLink>> links_;           // Empty: memory is not shared.
   grpc::CompletionQueue queue_;
   std::atomic<uint64_t> seed_ = RandomSeed();  // Of the next call's delays.
 
@@ -329,7 +341,7 @@ class PsClient::Impl::Call final : public GrpcTag {
     ++attempts_;
     begun_ = absl::Now();
     context_ = std::make_unique<grpc::ClientContext>();
-    context_->set_deadline(TimeIn(client_->options_.attempt_timeout));
+    context_->set_deadline(TimeIn(request_.attempt_timeout));
     reply_.Clear();
     reader_ = client_->Stub(request_.ps)
                   ->PrepareUnaryCall(context_.get(),
@@ -369,6 +381,8 @@ class PsClient::Impl::Call final : public GrpcTag {
 
   void WarnLocked(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (attempts_ < kAttemptsBeforeWarning || !std::has_single_bit(attempts_)) return;
+    // The request that had no answer has a warning of its own.
+    if (group() == kPingGroup) return;
     CAIRN_LOG_WARNING("no answer yet, trying on", "call", Name(), "attempts", attempts_, "why",
                       status);
   }
@@ -442,20 +456,58 @@ void PsClient::Impl::AttemptEnded(int ps, absl::Time begun, const grpc::Status& 
   Connection& connection = connections_[ps];
   if (IsFromServer(status)) {
     connection.answered = absl::Now();
+    connection.silent_since = absl::InfiniteFuture();
     return;
   }
   const bool timed_out = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
   const bool may_be_parked = timed_out && connection.answered >= begun;
-  if (may_be_parked || connection.made > begun) return;
+  if (may_be_parked) return;
+  if (connection.silent_since == absl::InfiniteFuture()) {
+    connection.silent_since = std::max(begun, connection.answered);
+    unpinged_.push_back(ps);
+  }
+  if (connection.made > begun) return;
   old = std::exchange(connection.stub,
                       std::make_shared<grpc::GenericStub>(CreateChannel(options_.addresses[ps])));
   connection.made = absl::Now();
 }
 
+// Each is pinged until it answers. If a ping was on its way already when the last silence ended,
+// there are two for a moment.
+void PsClient::Impl::PingSilentPs() {
+  std::vector<int> silent;
+  {
+    MutexLock lock(&connections_mutex_);
+    silent.swap(unpinged_);
+  }
+  for (const int ps : silent) {
+    Request request = {"Ping", ps, kPingGroup, options_.ping_timeout};
+    request.encode = [](const FrameRoom&) { return EncodeFrame(proto::Frame(), {}); };
+    request.read = [](const Frame&) { return absl::OkStatus(); };
+    request.finish = [](const absl::Status&) {};
+    Start(std::move(request));
+  }
+}
+
+std::optional<PsClient::Silence> PsClient::Impl::LongestSilence() const {
+  MutexLock lock(&connections_mutex_);
+  const auto longest = std::min_element(
+      connections_.begin(), connections_.end(),
+      [](const Connection& a, const Connection& b) { return a.silent_since < b.silent_since; });
+  if (longest == connections_.end() || longest->silent_since == absl::InfiniteFuture()) {
+    return std::nullopt;
+  }
+  return Silence{static_cast<int>(longest - connections_.begin()),
+                 absl::Now() - longest->silent_since};
+}
+
 void PsClient::Impl::Serve() {
   void* tag;
   bool ok;
-  while (queue_.Next(&tag, &ok)) GrpcTag::Acquired(tag)->OnEvent(ok);
+  while (queue_.Next(&tag, &ok)) {
+    GrpcTag::Acquired(tag)->OnEvent(ok);
+    PingSilentPs();
+  }
 }
 
 template <typename Header>
@@ -476,14 +528,17 @@ void PsClient::Impl::SetFrame(const absl::Status& arguments, Header header,
 
 void PsClient::Impl::Start(Request request) {
   CAIRN_CHECK(request.ps >= 0 && request.ps < ps_count());
-  auto* call = new Call(this, std::move(request), seed_++);
+  const bool is_ping = request.group == kPingGroup;
+  auto call = std::make_unique<Call>(this, std::move(request), seed_++);
   bool closing;
   {
     MutexLock lock(&mutex_);
     closing = closing_;
-    calls_.insert(call);
+    // The destructor may have seen the end of the last call.
+    if (closing && is_ping) return;
+    calls_.insert(call.get());
   }
-  call->Start(closing);
+  call.release()->Start(closing);
 }
 
 void PsClient::Impl::Ended(Call* call) {
@@ -508,11 +563,14 @@ void PsClient::Impl::CancelIf(Selected selected) {
 PsClient::PsClient(const PsClientOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 PsClient::~PsClient() = default;
 int PsClient::ps_count() const { return impl_->ps_count(); }
+std::optional<PsClient::Silence> PsClient::LongestSilence() const {
+  return impl_->LongestSilence();
+}
 
 void PsClient::Pull(int ps, proto::PullHeader header, std::vector<absl::Span<float>> destinations,
                     PullCallback callback, Group group) {
   const absl::Status good = CheckCount("destinations", destinations.size(), header.blocks_size());
-  Request request = {"Pull", ps, group};
+  Request request = {"Pull", ps, group, impl_->options().attempt_timeout};
   impl_->SetFrame(good, std::move(header), {}, &request);
   ReadInto(std::move(destinations), std::move(callback), &request);
   impl_->Start(std::move(request));
@@ -525,7 +583,7 @@ void PsClient::Push(int ps, proto::PushHeader header, std::vector<FramePiece> pi
       CheckCount("pieces", pieces.size(), header.already_buffered() ? 0 : header.blocks_size());
   good.Update(CheckCount("destinations", destinations.size(),
                          header.want_values() ? header.blocks_size() : 0));
-  Request request = {"Push", ps, group};
+  Request request = {"Push", ps, group, impl_->options().attempt_timeout};
   impl_->SetFrame(good, std::move(header), std::move(pieces), &request);
   ReadInto(std::move(destinations), std::move(callback), &request);
   impl_->Start(std::move(request));
@@ -534,14 +592,14 @@ void PsClient::Push(int ps, proto::PushHeader header, std::vector<FramePiece> pi
 void PsClient::Upload(int ps, proto::UploadHeader header, std::vector<FramePiece> pieces,
                       UploadCallback callback, Group group) {
   const absl::Status good = CheckCount("pieces", pieces.size(), header.blocks_size());
-  Request request = {"Upload", ps, group};
+  Request request = {"Upload", ps, group, impl_->options().attempt_timeout};
   impl_->SetFrame(good, std::move(header), std::move(pieces), &request);
   ReadInto({}, std::move(callback), &request);
   impl_->Start(std::move(request));
 }
 
 void PsClient::Fetch(int ps, proto::FetchHeader header, FetchCallback callback, Group group) {
-  Request request = {"Fetch", ps, group};
+  Request request = {"Fetch", ps, group, impl_->options().attempt_timeout};
   impl_->SetFrame(absl::OkStatus(), header, {}, &request);
   ReadInto<std::vector<FetchedRecord>>(
       {},

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct PsClientOptions {
   absl::Duration attempt_timeout = absl::Seconds(30);
   absl::Duration first_delay = absl::Milliseconds(20);
   absl::Duration max_delay = absl::Seconds(1);
+  absl::Duration ping_timeout = absl::Seconds(5);  // Of one attempt.
   // Tensors of a ps on this machine travel through shared memory; false: over TCP, as all others.
   bool share_memory = true;
 };
@@ -53,7 +55,7 @@ class PsClient {
   using PushCallback = absl::AnyInvocable<void(absl::StatusOr<proto::PushReplyHeader>)>;
   using UploadCallback = absl::AnyInvocable<void(absl::StatusOr<proto::UploadReplyHeader>)>;
   using FetchCallback = absl::AnyInvocable<void(absl::StatusOr<std::vector<FetchedRecord>>)>;
-  // Calls that are cancelled together. The caller chooses the number.
+  // Calls that are cancelled together. The caller chooses the number; the largest is that of pings.
   using Group = uint64_t;
 
   explicit PsClient(const PsClientOptions& options);
@@ -63,6 +65,15 @@ class PsClient {
   PsClient& operator=(const PsClient&) = delete;
 
   int ps_count() const;
+
+  struct Silence {
+    int ps = 0;
+    absl::Duration duration;
+  };
+  // The ps that has answered nothing for the longest time since a request to it had no answer;
+  // nullopt if none is silent. A silent ps is pinged until it answers, so a parked request does not
+  // make it silent, and the end of a request does not end the silence.
+  std::optional<Silence> LongestSilence() const;
 
   // `header` without its envelope. One destination for each of header.blocks, of the block's size.
   // They are written unless the result is batch_applied; what they hold counts only if it is OK.

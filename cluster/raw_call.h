@@ -12,8 +12,8 @@
 
 namespace cairn::cluster {
 
-// The methods of proto::ParameterServer.
-enum class DataMethod { kPull, kPush, kUpload, kFetch };
+// The methods of proto::ParameterServer. DataServer answers kPing itself.
+enum class DataMethod { kPull, kPush, kUpload, kFetch, kPing };
 
 // A request of the data plane that waits for its reply. The owner replies exactly once, at any time
 // and on any thread. A call that is destroyed without a reply is answered with UNAVAILABLE. Not

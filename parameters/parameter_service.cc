@@ -62,6 +62,9 @@ void ParameterService::Handle(Call call) {
     case cluster::DataMethod::kFetch:
       status = Fetch(call);
       break;
+    case cluster::DataMethod::kPing:
+      status = absl::InternalError("the data server answers pings");
+      break;
   }
   if (!status.ok()) call->Fail(status);
 }

@@ -579,5 +579,92 @@ TEST_F(PsClientTest, PsThatIsNotThereYetIsWaitedFor) {
   EXPECT_TRUE(pulls_.Take().ok());
 }
 
+// The time since the silence began, or zero.
+absl::Duration SilenceOf(const PsClient& client, int ps) {
+  const auto silence = client.LongestSilence();
+  return silence.has_value() && silence->ps == ps ? silence->duration : absl::ZeroDuration();
+}
+
+// Whether the condition becomes true in time.
+template <typename Condition>
+bool Soon(Condition condition) {
+  const absl::Time deadline = absl::Now() + kPatience;
+  while (!condition() && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(1));
+  return condition();
+}
+
+TEST_F(PsClientTest, APsThatIsAbsentIsSilentUntilItIsThereAlsoWithoutRequests) {
+  PsClientOptions options = Options();
+  options.addresses = {AddressOf(*server_), absl::StrCat("127.0.0.1:", testing::FreePort())};
+  PsClient client(options);
+  EXPECT_FALSE(client.LongestSilence().has_value());
+  std::vector<float> block(1);
+  Pull(&client, 1, {absl::MakeSpan(block)});
+  calls_.Take()->Reply(PullReply({1}));
+  ASSERT_TRUE(pulls_.Take().ok());
+  const absl::Time begun = absl::Now();
+  client.Pull(1, PullOf(1, 0), {}, [this](PullResult result) { pulls_.Put(std::move(result)); });
+  EXPECT_TRUE(Soon([&] { return SilenceOf(client, 1) > absl::Milliseconds(300); }));
+  EXPECT_LE(SilenceOf(client, 1), absl::Now() - begun);
+  client.CancelAll();
+  EXPECT_TRUE(absl::IsCancelled(pulls_.Take().status()));
+  EXPECT_GT(SilenceOf(client, 1), absl::Milliseconds(300));
+}
+
+TEST_F(PsClientTest, ASilenceEndsWithTheAnswerToAPing) {
+  const int port = server_->port();
+  PsClient client(Options());
+  server_.reset();
+  Pull(&client, 1, {}, kSomeGroup);
+  ASSERT_TRUE(Soon([&] { return client.LongestSilence().has_value(); }));
+  client.Cancel(kSomeGroup);
+  EXPECT_TRUE(absl::IsCancelled(pulls_.Take().status()));
+  EXPECT_TRUE(client.LongestSilence().has_value());
+  server_ = StartServer(&calls_, port);
+  EXPECT_TRUE(Soon([&] { return !client.LongestSilence().has_value(); }));
+}
+
+TEST_F(PsClientTest, ARequestThatIsParkedForLongerThanAnAttemptIsNoSilence) {
+  PsClientOptions options = Options();
+  options.attempt_timeout = absl::Seconds(1);
+  PsClient client(options);
+  Pull(&client, 1, {});
+  std::vector<std::unique_ptr<RawCall>> parked;
+  // The ping at the end of an attempt has its answer long before the end of the next one.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    parked.push_back(calls_.Take());
+    EXPECT_TRUE(Soon([&] { return !client.LongestSilence().has_value(); }));
+  }
+  parked.push_back(calls_.Take());
+  parked.back()->Reply(*EncodeFrame(proto::PullReplyHeader(), {}));
+  EXPECT_TRUE(pulls_.Take().ok());
+}
+
+// It takes connections and answers nothing.
+TEST_F(PsClientTest, APsThatHangsIsSilent) {
+  grpc::ServerBuilder builder;
+  grpc::AsyncGenericService service;
+  const std::string address = absl::StrCat("127.0.0.1:", testing::FreePort());
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+  builder.RegisterAsyncGenericService(&service);
+  const std::unique_ptr<grpc::ServerCompletionQueue> queue = builder.AddCompletionQueue();
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  {
+    PsClientOptions options = Options();
+    options.addresses = {address};
+    options.attempt_timeout = options.ping_timeout = absl::Milliseconds(100);
+    PsClient client(options);
+    Pull(&client, 1, {});
+    EXPECT_TRUE(Soon([&] { return SilenceOf(client, 0) > absl::Seconds(2); }));
+  }
+  EXPECT_TRUE(absl::IsCancelled(pulls_.Take().status()));
+  server->Shutdown(std::chrono::system_clock::now());
+  queue->Shutdown();
+  void* tag;
+  bool ok;
+  while (queue->Next(&tag, &ok)) {
+  }
+}
+
 }  // namespace
 }  // namespace cairn::cluster
