@@ -199,6 +199,7 @@ Membership::Joined Membership::Join(uint64_t session, const proto::Join& join, a
                   .instance_id = join.instance_id(),
                   .incarnation = incarnation,
                   .session = session,
+                  .joined = now,
                   .last_heard = now,
                   .named = IsNamed(task),
                   .pid = join.pid(),
@@ -237,11 +238,24 @@ void Membership::OnHeartbeat(TaskId task, const proto::Heartbeat& heartbeat) {
 absl::Duration Membership::WithoutProgress(TaskId worker) const {
   const Member* member = Find(worker);
   if (member == nullptr || !member->live()) return absl::ZeroDuration();
-  const proto::Activity::Phase phase = member->activity.phase();
+  return std::max(StuckInPhase(*member), CutOffFromPs(*member));
+}
+
+absl::Duration Membership::StuckInPhase(const Member& worker) const {
+  const proto::Activity::Phase phase = worker.activity.phase();
   if (phase == proto::Activity::IDLE || phase == proto::Activity::WAITING) {
     return absl::ZeroDuration();
   }
-  return absl::Milliseconds(member->activity.milliseconds_without_progress());
+  return absl::Milliseconds(worker.activity.milliseconds_without_progress());
+}
+
+// A ps that is absent is no fault of the worker, nor is the time before the ps joined.
+absl::Duration Membership::CutOffFromPs(const Member& worker) const {
+  const Member* const ps = Find(PsTask(worker.activity.silent_ps()));
+  if (ps == nullptr || !ps->live()) return absl::ZeroDuration();
+  return std::clamp(absl::Milliseconds(worker.activity.milliseconds_of_silence()),
+                    absl::ZeroDuration(),
+                    std::max(absl::ZeroDuration(), worker.last_heard - ps->joined));
 }
 
 std::string Membership::ActivityText(TaskId worker) const {
@@ -249,9 +263,17 @@ std::string Membership::ActivityText(TaskId worker) const {
   if (member == nullptr || !member->live()) return "";
   std::string text(PhaseText(member->activity.phase()));
   if (member->activity.batch() >= 0) absl::StrAppend(&text, " batch ", member->activity.batch());
-  const absl::Duration hangs = WithoutProgress(worker);
-  if (hangs <= options_.progress_timeout) return text;
-  return absl::StrCat("stuck in ", text, ", ", absl::ToInt64Seconds(hangs), " s");
+  const auto seconds = [](absl::Duration time) {
+    return absl::StrCat(", ", absl::ToInt64Seconds(time), " s");
+  };
+  const absl::Duration hangs = StuckInPhase(*member);
+  if (hangs > options_.progress_timeout) return absl::StrCat("stuck in ", text, seconds(hangs));
+  const absl::Duration silence = CutOffFromPs(*member);
+  if (silence > options_.progress_timeout) {
+    return absl::StrCat("stuck without an answer from ps ", member->activity.silent_ps(),
+                        seconds(silence));
+  }
+  return text;
 }
 
 std::vector<Membership::Expired> Membership::Tick(absl::Duration now) {

@@ -36,6 +36,7 @@ struct Member {
   uint64_t instance_id = 0;
   uint64_t incarnation = 0;  // How often this task has joined this coordinator.
   uint64_t session = 0;      // 0: its stream is broken.
+  absl::Duration joined;
   absl::Duration last_heard;
   bool lost = false;  // Its lease has expired.
   bool named = false;
@@ -80,8 +81,8 @@ class Membership {
 
   // A worker said what it is doing, a ps how full its disk is.
   void OnHeartbeat(TaskId task, const proto::Heartbeat& heartbeat);
-  // For how long the worker has been stuck in work of its own. Zero if it computes nothing, or
-  // waits for others.
+  // For how long the worker has been stuck: in work of its own, or because a live ps does not
+  // answer it. Zero if it computes nothing, or waits for others.
   absl::Duration WithoutProgress(TaskId worker) const;
 
   // "reading batch 17", "stuck in reading batch 17, 83 s"; empty for a task that is not live.
@@ -117,6 +118,8 @@ class Membership {
     absl::Duration since;
   };
 
+  absl::Duration StuckInPhase(const Member& worker) const;
+  absl::Duration CutOffFromPs(const Member& worker) const;
   std::optional<proto::Refused> CheckJoin(const proto::Join& join) const;
   TaskId TaskOf(const proto::Join& join) const;
   bool MayHaveAgain(TaskId task, const proto::Join& join) const;

@@ -140,4 +140,9 @@ void JobRunner::Wake() {
   if (strategy_ != nullptr) strategy_->Wake();
 }
 
+std::optional<cluster::PsClient::Silence> JobRunner::LongestSilence() const {
+  MutexLock lock(&mutex_);
+  return strategy_ != nullptr ? strategy_->LongestSilence() : std::nullopt;
+}
+
 }  // namespace cairn::worker

@@ -69,6 +69,8 @@ class JobRunner {
 
   // Makes a Train or Evaluate that waits ask should_abandon. Callable from any thread.
   void Wake();
+  // As Strategy's. Callable from any thread.
+  std::optional<cluster::PsClient::Silence> LongestSilence() const;
 
   uint64_t job_id() const { return job_.plan().job_id(); }
 
@@ -94,7 +96,7 @@ class JobRunner {
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<StepProfiler> profiler_;  // Null: no profile is in progress.
   // The owning thread changes this pointer with the lock held, because Wake reads it.
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::unique_ptr<Strategy> strategy_;
 };
 

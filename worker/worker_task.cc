@@ -39,7 +39,7 @@ WorkerTask::WorkerTask(const WorkerTaskOptions& options, nn::Device* device, OnR
   session.address = options.coordinator;
   session.make_join = [this] { return MakeJoin(); };
   session.fill_heartbeat = [this](proto::Heartbeat* heartbeat) {
-    *heartbeat->mutable_activity() = activity_.Report();
+    *heartbeat->mutable_activity() = ReportActivity();
   };
   session_ = std::make_unique<cluster::TaskSession>(std::move(session), this);
   trainer_ = std::thread([this] { Train(); });
@@ -130,6 +130,17 @@ void WorkerTask::OnRefused(const proto::Refused& refused) {
 void WorkerTask::WakeRunner() {
   MutexLock lock(&runner_mutex_);
   if (runner_ != nullptr) runner_->Wake();
+}
+
+proto::Activity WorkerTask::ReportActivity() {
+  proto::Activity report = activity_.Report();
+  MutexLock lock(&runner_mutex_);
+  if (runner_ == nullptr) return report;
+  if (const auto silence = runner_->LongestSilence()) {
+    report.set_milliseconds_of_silence(absl::ToInt64Milliseconds(silence->duration));
+    report.set_silent_ps(static_cast<uint32_t>(silence->ps));
+  }
+  return report;
 }
 
 // ---------------------------------------------------------------- the sender's thread

@@ -83,6 +83,7 @@ class WorkerTask final : public cluster::SessionHandler {
 
   void Send();
   void WakeRunner();
+  proto::Activity ReportActivity();
 
   const WorkerTaskOptions options_;
   nn::Device* const device_;

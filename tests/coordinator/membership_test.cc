@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,36 @@ TEST_F(MembershipTest, ATaskJoinsAndItsIncarnationsCount) {
   EXPECT_EQ(second.incarnation, 2u);
   EXPECT_FALSE(second.first);
   EXPECT_FALSE(second.continues);
+}
+
+TEST_F(MembershipTest, AWorkerThatALivePsDoesNotAnswerIsStuck) {
+  Join(proto::WORKER, 0, 11);
+  const auto hear = [&](absl::Duration silence, uint32_t ps) {
+    members_.Heard(1, now_);
+    proto::Heartbeat heartbeat;
+    heartbeat.mutable_activity()->set_phase(proto::Activity::WAITING);
+    heartbeat.mutable_activity()->set_batch(7);
+    heartbeat.mutable_activity()->set_milliseconds_of_silence(absl::ToInt64Milliseconds(silence));
+    heartbeat.mutable_activity()->set_silent_ps(ps);
+    members_.OnHeartbeat(WorkerTask(0), heartbeat);
+    return members_.WithoutProgress(WorkerTask(0));
+  };
+  EXPECT_EQ(hear(absl::Seconds(83), 1), absl::ZeroDuration()) << "the ps is absent";
+  Join(proto::PS, 1, 12);
+  EXPECT_EQ(hear(absl::Seconds(83), 1), absl::ZeroDuration()) << "the ps has just joined";
+  now_ += absl::Seconds(70);
+  EXPECT_EQ(hear(absl::Seconds(83), 1), absl::Seconds(70)) << "since the ps joined";
+  EXPECT_EQ(hear(absl::Seconds(61), 1), absl::Seconds(61));
+  EXPECT_EQ(members_.ActivityText(WorkerTask(0)), "stuck without an answer from ps 1, 61 s");
+  EXPECT_EQ(hear(absl::Seconds(60), 1), absl::Seconds(60));
+  EXPECT_EQ(members_.ActivityText(WorkerTask(0)), "waiting for ps batch 7");
+  EXPECT_EQ(hear(absl::Seconds(61), 0), absl::ZeroDuration()) << "another ps, which is absent";
+  // From the wire.
+  EXPECT_EQ(hear(absl::Milliseconds(-5), 1), absl::ZeroDuration());
+  EXPECT_EQ(hear(absl::Milliseconds(std::numeric_limits<int64_t>::max()), 1), absl::Seconds(70));
+  EXPECT_EQ(hear(absl::Seconds(61), std::numeric_limits<uint32_t>::max()), absl::ZeroDuration());
+  EXPECT_EQ(members_.StreamEnded(2), PsTask(1));
+  EXPECT_EQ(hear(absl::Seconds(61), 1), absl::ZeroDuration()) << "the ps is lost";
 }
 
 TEST_F(MembershipTest, TheSamePsBackWithinItsLeaseContinues) {

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
+#include "cli/drill/fault_proxy.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/end_to_end/counting_job.h"
@@ -91,6 +93,40 @@ TEST_P(GrayFailures, AWorkerWhoseReadHangs) {
   })) << ActivityOf(0);
   ExpectExactEnd();
   EXPECT_EQ(Number("rollbacks"), 0);
+}
+
+// The worker reaches the coordinator, and every task reaches the ps except this worker.
+TEST_P(GrayFailures, AWorkerThatIsCutOffFromOnePs) {
+  cli::FaultProxy network;
+  const std::string ps = absl::StrCat("127.0.0.1:", cluster_.port("ps", 1));
+  const auto link = network.AddLink(ps);
+  ASSERT_TRUE(link.ok()) << link.status();
+  cluster_.Start("worker", 0,
+                 {"--unsafe_testing", "--route", absl::StrCat(ps, "=", link->address)});
+  cluster_.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/40));
+  ASSERT_TRUE(Reaches("batches_done", 200)) << cluster_.Logs();
+  // Connections that are refused, then bytes that vanish.
+  for (const auto kind : {cli::LinkFault::Kind::kClose, cli::LinkFault::Kind::kHold}) {
+    network.SetFault(link->id, {kind}, {kind});
+    ASSERT_TRUE(WaitUntil(seconds(60),
+                          [&] {
+                            return ActivityOf(0).find("stuck without an answer from ps 1") !=
+                                   std::string::npos;
+                          }))
+        << ActivityOf(0) << Status() << cluster_.Logs();
+    EXPECT_EQ(ActivityOf(1).find("stuck"), std::string::npos) << ActivityOf(1);
+    // Past the end of an epoch, with its checkpoint.
+    EXPECT_TRUE(Reaches("batches_done", Number("batches_done") + 1500))
+        << Status() << cluster_.Logs();
+    network.SetFault(link->id, {}, {});
+    EXPECT_TRUE(WaitUntil(seconds(60), [&] {
+      return ActivityOf(0).find("stuck") == std::string::npos;
+    })) << ActivityOf(0);
+  }
+  ExpectExactEnd();
+  EXPECT_EQ(Number("rollbacks"), 0);
+  EXPECT_GT(network.effects(), 0);
 }
 
 TEST_P(GrayFailures, ReadsThatFailForAMoment) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cluster/ps_client.h"
@@ -53,6 +54,9 @@ class ParameterServerStrategy final : public Strategy {
   absl::Status LoadCut(uint64_t cut, nn::Executor* executor,
                        absl::FunctionRef<bool()> should_abandon) override;
   void Wake() override;
+  std::optional<cluster::PsClient::Silence> LongestSilence() const override {
+    return client_->LongestSilence();
+  }
 
  private:
   enum class Mode { kAsynchronous, kStale, kSynchronous };

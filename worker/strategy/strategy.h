@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cluster/ps_client.h"
 #include "common/span_recorder.h"
 #include "nn/executor.h"
 #include "proto/job.pb.h"
@@ -72,6 +74,10 @@ class Strategy {
 
   // Makes a BeginStep or LoadCut that waits call should_abandon. Callable from any thread.
   virtual void Wake() = 0;
+
+  // The ps that has not answered for the longest time; nullopt if all answer. Callable from any
+  // thread.
+  virtual std::optional<cluster::PsClient::Silence> LongestSilence() const { return std::nullopt; }
 };
 
 }  // namespace cairn::worker
