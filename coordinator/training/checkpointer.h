@@ -105,6 +105,11 @@ class Checkpointer {
   bool leasing_paused() const { return stopped_ || (cut_ != nullptr && cut_->leasing_paused()); }
   // The running evaluation, or nullptr.
   EvaluationRound* evaluation() const { return evaluation_.get(); }
+  // Training or a checkpoint that was asked for waits for the running evaluation to end.
+  bool EvaluationIsUrgent() const {
+    const bool training_waits = !queue_.AnyOpenBelow(LeaseEnd()) && !queue_.AnyLeased();
+    return evaluation_ != nullptr && (training_waits || requests_.NextReason().has_value());
+  }
   bool AtEpochEnd() const { return !queue_.AnyOpenBelow(EpochEnd()) && !queue_.AnyLeased(); }
   // The epoch that is being trained.
   int64_t Epoch() const { return std::min(run_.epochs_cut(), EpochCount() - 1); }

@@ -64,7 +64,7 @@ void Training::PsReconnected(uint32_t ps, Outbox* outbox) {
 
 void Training::AddWorker(TaskId worker) {
   workers_.insert(worker);
-  CountTrainers();
+  CountTasks();
   everybody_is_due_ = true;
 }
 
@@ -76,17 +76,21 @@ void Training::Adopt(TaskId worker, absl::Span<const proto::Split> leases) {
 void Training::RemoveWorker(TaskId worker) {
   workers_.erase(worker);
   stuck_.erase(worker);
-  CountTrainers();
+  CountTasks();
   everybody_is_due_ = true;
   queue_.Drop(worker);
   checkpointer_.WorkerGone(worker);
   for (ProfileSession& profile : profiles_) profile.Gone(worker);
 }
 
-void Training::CountTrainers() {
-  trainers_ = std::count_if(workers_.begin(), workers_.end(), [this](TaskId worker) {
-    return worker.role == proto::WORKER && !stuck_.contains(worker);
-  });
+void Training::CountTasks() {
+  const auto count = [this](proto::Role role) {
+    return std::count_if(workers_.begin(), workers_.end(), [&](TaskId worker) {
+      return worker.role == role && !stuck_.contains(worker);
+    });
+  };
+  trainers_ = count(proto::WORKER);
+  evaluators_ = count(proto::EVALUATOR);
 }
 
 void Training::SetStuck(TaskId worker, bool stuck, Outbox* outbox) {
@@ -94,10 +98,10 @@ void Training::SetStuck(TaskId worker, bool stuck, Outbox* outbox) {
   everybody_is_due_ = true;
   if (!stuck) {
     stuck_.erase(worker);
-    return CountTrainers();
+    return CountTasks();
   }
   stuck_.insert(worker);
-  CountTrainers();
+  CountTasks();
   // A cut does not wait for it. If it goes on while the cut is made, the ledgers show it, and the
   // cut is made again.
   queue_.Drop(worker);
@@ -257,7 +261,8 @@ void Training::OnLedger(uint32_t ps, const proto::LedgerReply& reply) {
 }
 
 void Training::GrantWork(bool train, EventTime now, Outbox* outbox) {
-  const GrantBasis basis = {train, checkpointer_.evaluation() != nullptr, queue_.limit()};
+  const GrantBasis basis = {train, checkpointer_.evaluation() != nullptr, WorkersEvaluate(),
+                            queue_.limit()};
   for (const TaskId worker : TakeDue(basis, now.monotonic)) GrantTo(worker, train, now, outbox);
   if (!train) return;
   // Reports of other workers may have advanced the low-water mark, which allows more to the workers
@@ -289,9 +294,10 @@ void Training::GrantTo(TaskId worker, bool train, EventTime now, Outbox* outbox)
       *grant->add_train() = std::move(split);
     }
   }
-  if (EvaluationRound* evaluation = checkpointer_.evaluation()) {
-    const auto evaluators = static_cast<int64_t>(workers_.size());
-    for (proto::Split& split : evaluation->Grant(worker, evaluators, now.monotonic)) {
+  EvaluationRound* const evaluation = checkpointer_.evaluation();
+  if (evaluation != nullptr && (worker.role == proto::EVALUATOR || WorkersEvaluate())) {
+    const int64_t count = evaluators_ + (WorkersEvaluate() ? trainers_ : 0);
+    for (proto::Split& split : evaluation->Grant(worker, count, now.monotonic)) {
       grant->set_cut(evaluation->cut());
       *grant->add_evaluate() = std::move(split);
     }
@@ -301,6 +307,12 @@ void Training::GrantTo(TaskId worker, bool train, EventTime now, Outbox* outbox)
   grant->set_generation(run_.generation());
   outbox->Send(worker, std::move(command));
   outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.grant"); });
+}
+
+// Workers train while an evaluator evaluates, and help where something waits for the result: the
+// next epoch if callbacks need it, the end of that epoch, a checkpoint that was asked for.
+bool Training::WorkersEvaluate() const {
+  return evaluators_ == 0 || checkpointer_.EvaluationIsUrgent();
 }
 
 void Training::FillStatus(absl::Duration now, proto::JobStatus* status) {

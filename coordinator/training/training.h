@@ -129,13 +129,14 @@ class Training {
   const std::vector<proto::Manifest>& manifests() const { return checkpointer_.manifests(); }
 
  private:
-  void CountTrainers();
+  void CountTasks();
   void AskLedgers(EventTime now, Outbox* outbox);
   bool IsMember(uint32_t ps) const;
   // The inputs to a grant besides the worker's own reports. A change of them concerns all workers.
   struct GrantBasis {
     bool train = false;
     bool evaluate = false;
+    bool workers_evaluate = false;
     int64_t limit = 0;
     bool operator==(const GrantBasis&) const = default;
   };
@@ -144,6 +145,7 @@ class Training {
   // Returns the workers to reconsider, and clears `reported_`.
   std::set<TaskId> TakeDue(const GrantBasis& basis, absl::Duration now);
   void GrantTo(TaskId worker, bool train, EventTime now, Outbox* outbox);
+  bool WorkersEvaluate() const;
   void CheckLoss(const proto::BatchRecord& record, EventTime now, Outbox* outbox);
   void TakeUnapplied(TaskId worker, proto::WorkReport* report);
   void DecideEpochs(EventTime now, Outbox* outbox);
@@ -168,7 +170,9 @@ class Training {
   uint64_t last_profile_ = 0;
   std::set<TaskId> workers_;
   std::set<TaskId> stuck_;  // Members of `workers_`.
-  int64_t trainers_ = 0;    // The members of `workers_` that train and are not stuck.
+  // The members of `workers_` that are not stuck, by role.
+  int64_t trainers_ = 0;
+  int64_t evaluators_ = 0;
   // Only workers whose state changed are reconsidered: a thousand workers send a report every 50
   // microseconds. All workers are reconsidered every kGrantToAll as a safety net.
   std::set<TaskId> reported_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "tests/coordinator/training/training_fixture.h"
@@ -120,6 +121,114 @@ TEST_F(TrainingTest, AStuckWorkersBatchesGoToOthersAndItsOwnResultStillCounts) {
   training_->SetStuck(WorkerTask(0), false, &outbox);
   Report(1, {0, 1, 2, 3, 4}, 10);
   EXPECT_EQ(history_->NewestMeans().batches, 10) << "each batch once";
+}
+
+// A training of two epochs of 10 batches with 400 batches to evaluate after each, by worker 0,
+// worker 1 and evaluator 0.
+class EvaluatorTest : public TrainingFixture {
+ protected:
+  void StartWithEvaluator() {
+    plan_.set_validation_examples(4000);
+    Start();
+    training_->AddWorker(kEvaluator);
+  }
+
+  // The tasks that are granted batches to evaluate, if each says that it has nothing left.
+  std::set<TaskId> GrantedEvaluation() {
+    for (const TaskId task : {WorkerTask(0), WorkerTask(1), kEvaluator}) {
+      proto::WorkReport report;
+      report.set_blocked_on(-1);
+      Outbox outbox;
+      training_->OnWork(task, report, now_, &outbox);
+    }
+    now_.monotonic += absl::Milliseconds(10);
+    Outbox outbox;
+    training_->Advance(now_, &outbox);
+    std::set<TaskId> tasks;
+    for (const Outbox::Sending& sending : outbox.commands) {
+      if (sending.command.grant().evaluate_size() > 0) tasks.insert(sending.task);
+    }
+    return tasks;
+  }
+
+  // Worker 0 trains until a cut is made, which has all that was trained.
+  void TrainUntilCut(int64_t first, int64_t last) {
+    std::vector<int64_t> granted = Granted(Report(0, {}, 10));
+    uint64_t cut = 0;
+    while (cut == 0) {
+      const auto commands = granted.empty() ? Advance() : Report(0, granted, 10);
+      granted = Granted(commands);
+      for (const int64_t batch : granted) ASSERT_LE(first, batch);
+      for (const int64_t batch : granted) ASSERT_LT(batch, last);
+      if (const proto::Command* command = Find(commands, proto::Command::kMakeCut)) {
+        cut = command->make_cut().cut();
+      }
+      ASSERT_LT(now_.monotonic, absl::Seconds(200));
+    }
+    AnswerCut(cut, BatchRanges(last, 20), BatchRanges(last, 20));
+  }
+
+  const TaskId kEvaluator = {proto::EVALUATOR, 0};
+};
+
+TEST_F(EvaluatorTest, WorkersDoNotEvaluateWhileAnEvaluatorIsThere) {
+  StartWithEvaluator();
+  ASSERT_NO_FATAL_FAILURE(TrainUntilCut(0, 10));
+  EXPECT_EQ(GrantedEvaluation(), std::set<TaskId>({kEvaluator}));
+  EXPECT_EQ(GrantedEvaluation(), std::set<TaskId>()) << "it has enough on hand";
+}
+
+TEST_F(EvaluatorTest, WorkersEvaluateWhenTheEvaluatorIsGone) {
+  StartWithEvaluator();
+  ASSERT_NO_FATAL_FAILURE(TrainUntilCut(0, 10));
+  EXPECT_EQ(GrantedEvaluation(), std::set<TaskId>({kEvaluator}));
+  training_->RemoveWorker(kEvaluator);
+  EXPECT_EQ(GrantedEvaluation(), std::set<TaskId>({WorkerTask(0), WorkerTask(1)}));
+}
+
+TEST_F(EvaluatorTest, WorkersEvaluateWhenTheEvaluatorIsStuck) {
+  StartWithEvaluator();
+  ASSERT_NO_FATAL_FAILURE(TrainUntilCut(0, 10));
+  EXPECT_EQ(GrantedEvaluation(), std::set<TaskId>({kEvaluator}));
+  Outbox outbox;
+  training_->SetStuck(kEvaluator, true, &outbox);
+  EXPECT_EQ(GrantedEvaluation(), std::set<TaskId>({WorkerTask(0), WorkerTask(1)}));
+}
+
+TEST_F(EvaluatorTest, WorkersHelpAtTheEndOfTheNextEpoch) {
+  StartWithEvaluator();
+  ASSERT_NO_FATAL_FAILURE(TrainUntilCut(0, 10));
+  EXPECT_EQ(GrantedEvaluation(), std::set<TaskId>({kEvaluator}));
+  int trained = 0;
+  for (std::vector<int64_t> granted = Granted(Report(0, {}, 10)); !granted.empty();) {
+    trained += static_cast<int>(granted.size());
+    const std::vector<proto::Command> commands = Report(0, granted, 10);
+    granted = Granted(commands);
+    const auto evaluate = std::count_if(
+        commands.begin(), commands.end(),
+        [](const proto::Command& command) { return command.grant().evaluate_size() > 0; });
+    EXPECT_EQ(evaluate, granted.empty() ? 2 : 0) << "the evaluator has enough on hand";
+  }
+  EXPECT_EQ(trained, 10);
+}
+
+TEST_F(EvaluatorTest, WorkersHelpIfTheNextEpochWaitsForTheResult) {
+  plan_.mutable_job()->set_validation_fraction(0.5);
+  plan_.mutable_job()->add_callbacks()->set_name("early_stopping");
+  StartWithEvaluator();
+  ASSERT_NO_FATAL_FAILURE(TrainUntilCut(0, 10));
+  EXPECT_EQ(GrantedEvaluation(), std::set<TaskId>({WorkerTask(0), WorkerTask(1), kEvaluator}));
+}
+
+TEST_F(EvaluatorTest, WorkersHelpIfACheckpointWaitsForTheEvaluation) {
+  StartWithEvaluator();
+  ASSERT_NO_FATAL_FAILURE(TrainUntilCut(0, 10));
+  EXPECT_EQ(GrantedEvaluation(), std::set<TaskId>({kEvaluator}));
+  training_->AskForCheckpoint("user", [](const absl::StatusOr<proto::Manifest>&) {});
+  EXPECT_EQ(GrantedEvaluation(), std::set<TaskId>({WorkerTask(0), WorkerTask(1)}));
+  Outbox outbox;
+  training_->Abandon(absl::CancelledError("the test is over"), &outbox);
+  for (auto& reply : outbox.replies) reply();
 }
 
 }  // namespace
