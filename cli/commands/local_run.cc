@@ -35,6 +35,9 @@ std::string RunCommandAgain(const LocalRunOptions& options) {
   if (options.tasks.workers > 0) {
     absl::StrAppend(&command, " --workers ", options.tasks.workers);
   }
+  if (options.tasks.evaluators > 0) {
+    absl::StrAppend(&command, " --evaluators ", options.tasks.evaluators);
+  }
   if (!options.device.empty()) absl::StrAppend(&command, " --device ", ShellWord(options.device));
   if (!options.export_output.empty()) {
     absl::StrAppend(&command, " --export ", ShellWord(options.export_output));
@@ -116,12 +119,13 @@ absl::StatusOr<std::unique_ptr<LocalCluster>> LocalRun::StartCluster(
   CAIRN_ASSIGN_OR_RETURN(const AskedTasks counts, ChooseTasks(options_.state, asked));
   options.ps = counts.ps;
   options.workers = counts.workers;
+  options.evaluators = counts.evaluators;
   options.environment = context_.environment;
   options.on_event = [this](const std::string& line) { progress_.Note(line); };
   options.on_failure = [this] {
     if (CoordinatorApi* api = followed_) api->CancelFollow();
   };
-  const std::string tasks = TasksText(options.ps, options.workers);
+  const std::string tasks = TasksText(options.ps, options.workers, options.evaluators);
   CAIRN_ASSIGN_OR_RETURN(auto cluster, LocalCluster::Start(std::move(options)));
   Say(absl::StrCat("started ", tasks, "; state in ", options_.state, ", logs in ", options_.state,
                    "/logs"));

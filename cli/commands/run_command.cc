@@ -39,8 +39,11 @@ Command MakeRunCommand() {
                   "strategy has none, else 2, or the number in the state directory]");
     set->AddCount("--workers", &options->tasks.workers, kTasksMax,
                   "Number of workers [1 if the job's strategy is of one, else 2]");
+    set->AddCount("--evaluators", &options->tasks.evaluators, 0, kTasksMax,
+                  "Number of evaluators, which evaluate the epochs while the workers train on [0]");
     set->AddString("--device LIST", &options->device,
-                   "Devices of each worker, for example cpu:0,cpu:1 [those of the job's strategy, "
+                   "Devices of each worker and evaluator, for example cpu:0,cpu:1 [those of the "
+                   "job's strategy, "
                    "else auto]");
     set->AddString("--state DIR", &options->state,
                    "Directory of journal, checkpoints, history and logs [cairn-state]");

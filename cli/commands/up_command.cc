@@ -50,6 +50,7 @@ absl::StatusOr<int> Serve(const UpFlags& flags, const CommandContext& context) {
   CAIRN_ASSIGN_OR_RETURN(const AskedTasks counts, ChooseTasks(flags.state, flags.tasks));
   options.ps = counts.ps;
   options.workers = counts.workers;
+  options.evaluators = counts.evaluators;
   options.device = flags.device;
   options.environment = context.environment;
   const auto say = [&context](const std::string& line) {
@@ -73,6 +74,7 @@ absl::StatusOr<std::unique_ptr<cluster::ChildProcess>> StartInBackground(
   };
   add(flags.tasks.ps >= 0, "--ps", absl::StrCat(flags.tasks.ps));
   add(flags.tasks.workers > 0, "--workers", absl::StrCat(flags.tasks.workers));
+  add(flags.tasks.evaluators > 0, "--evaluators", absl::StrCat(flags.tasks.evaluators));
   add(!flags.device.empty(), "--device", flags.device);
   options.environment = context.environment;
   options.output_file = LogFile(flags.state, "cairn");
@@ -85,8 +87,8 @@ absl::StatusOr<std::unique_ptr<cluster::ChildProcess>> StartInBackground(
   return cluster::ChildProcess::Start(options);
 }
 
-// True if every ps and worker of the cluster has joined its coordinator. Without ps, each worker
-// joins as one too.
+// True if every ps, worker and evaluator of the cluster has joined its coordinator. Without ps,
+// each worker joins as one too.
 bool IsComplete(const ClusterFile& file) {
   CoordinatorApi api(file.coordinator, absl::Milliseconds(200));
   const auto cluster = api.GetCluster();
@@ -95,7 +97,7 @@ bool IsComplete(const ClusterFile& file) {
       std::count_if(cluster->members().begin(), cluster->members().end(),
                     [](const proto::Member& member) { return member.live() && member.named(); });
   const size_t holders = file.ps.empty() ? file.workers.size() : file.ps.size();
-  return live >= static_cast<int64_t>(holders + file.workers.size());
+  return live >= static_cast<int64_t>(holders + file.workers.size() + file.evaluators.size());
 }
 
 // `last`: the last lines of its log.
@@ -136,14 +138,19 @@ std::string WorkerProgram(const CommandContext& context) {
 absl::Status Report(const UpFlags& flags, const ClusterFile& file, bool was_up,
                     const CommandContext& context) {
   if (flags.json) {
-    const nlohmann::ordered_json line = {{"state", flags.state},  {"coordinator", file.coordinator},
-                                         {"ps", file.ps.size()},  {"workers", file.workers.size()},
-                                         {"pid", file.cairn_pid}, {"was_up", was_up}};
+    const nlohmann::ordered_json line = {{"state", flags.state},
+                                         {"coordinator", file.coordinator},
+                                         {"ps", file.ps.size()},
+                                         {"workers", file.workers.size()},
+                                         {"evaluators", file.evaluators.size()},
+                                         {"pid", file.cairn_pid},
+                                         {"was_up", was_up}};
     *context.out << line.dump() << "\n";
     return absl::OkStatus();
   }
   const std::string tasks =
-      TasksText(static_cast<int>(file.ps.size()), static_cast<int>(file.workers.size()));
+      TasksText(static_cast<int>(file.ps.size()), static_cast<int>(file.workers.size()),
+                static_cast<int>(file.evaluators.size()));
   ClusterChoice choice;
   choice.tf_config = context.tf_config;
   choice.user_folder = context.user_folder;
@@ -170,13 +177,14 @@ absl::StatusOr<int> ReportRunning(const UpFlags& flags, const StateHolder& holde
   }
   const int ps = static_cast<int>(file->ps.size());
   const int workers = static_cast<int>(file->workers.size());
+  const int evaluators = static_cast<int>(file->evaluators.size());
   if ((flags.tasks.ps >= 0 && flags.tasks.ps != ps) ||
-      (flags.tasks.workers > 0 && flags.tasks.workers != workers)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("a cluster is running on ", flags.state, " with ", ps, " ps and ",
-                     Plural(workers, "worker"), "; stop it first with cairn down --state ",
-                     ShellWord(flags.state), ", or add workers to it: ", WorkerProgram(context),
-                     " --coordinator ", file->coordinator));
+      (flags.tasks.workers > 0 && flags.tasks.workers != workers) ||
+      (flags.tasks.evaluators > 0 && flags.tasks.evaluators != evaluators)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a cluster is running on ", flags.state, " with ", TasksText(ps, workers, evaluators),
+        "; stop it first with cairn down --state ", ShellWord(flags.state),
+        ", or add workers to it: ", WorkerProgram(context), " --coordinator ", file->coordinator));
   }
   RememberLastCluster(context.user_folder, flags.state).IgnoreError();
   CAIRN_RETURN_IF_ERROR(Report(flags, *file, /*was_up=*/true, context));
@@ -220,8 +228,10 @@ Command MakeUpCommand() {
                   "Number of parameter servers; 0: the workers hold the parameters [2, or the "
                   "number in the state directory]");
     set->AddCount("--workers", &flags->tasks.workers, kTasksMax, "Number of workers [2]");
+    set->AddCount("--evaluators", &flags->tasks.evaluators, 0, kTasksMax,
+                  "Number of evaluators, which evaluate the epochs while the workers train on [0]");
     set->AddString("--device LIST", &flags->device,
-                   "Devices of each worker, for example cpu:0,cpu:1 [auto]");
+                   "Devices of each worker and evaluator, for example cpu:0,cpu:1 [auto]");
     set->AddString("--state DIR", &flags->state,
                    "Directory of journal, checkpoints, history and logs [cairn-state]");
     set->AddBool("--foreground", &flags->foreground,

@@ -22,6 +22,7 @@ absl::Status Damaged(const std::string& state, absl::string_view how) {
 std::string ClusterFile::TfConfig(const std::string& type, int index) const {
   json cluster = {{"chief", std::vector<std::string>{coordinator}}, {"worker", workers}};
   if (!ps.empty()) cluster["ps"] = ps;
+  if (!evaluators.empty()) cluster["evaluator"] = evaluators;
   return json{{"cluster", cluster}, {"task", {{"type", type}, {"index", index}}}}.dump();
 }
 
@@ -37,6 +38,8 @@ absl::StatusOr<std::optional<ClusterFile>> ReadClusterFile(const std::string& st
     cluster.coordinator = file.at("coordinator").get<std::string>();
     cluster.ps = file.at("ps").get<std::vector<std::string>>();
     cluster.workers = file.at("workers").get<std::vector<std::string>>();
+    // Absent in the files of older versions.
+    cluster.evaluators = file.value("evaluators", std::vector<std::string>());
     cluster.cairn_pid = file.at("cairn_pid").get<int64_t>();
     cluster.pids = file.at("pids").get<std::map<std::string, int64_t>>();
   } catch (const json::exception& error) {
@@ -46,11 +49,9 @@ absl::StatusOr<std::optional<ClusterFile>> ReadClusterFile(const std::string& st
 }
 
 absl::Status WriteClusterFile(const std::string& state, const ClusterFile& cluster) {
-  const json file = {{"coordinator", cluster.coordinator},
-                     {"ps", cluster.ps},
-                     {"workers", cluster.workers},
-                     {"cairn_pid", cluster.cairn_pid},
-                     {"pids", cluster.pids}};
+  const json file = {{"coordinator", cluster.coordinator}, {"ps", cluster.ps},
+                     {"workers", cluster.workers},         {"evaluators", cluster.evaluators},
+                     {"cairn_pid", cluster.cairn_pid},     {"pids", cluster.pids}};
   return WriteFile(FileName(state), file.dump(2) + "\n");
 }
 

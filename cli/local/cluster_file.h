@@ -18,10 +18,11 @@ struct ClusterFile {
   std::string coordinator;           // HOST:PORT
   std::vector<std::string> ps;       // By index.
   std::vector<std::string> workers;  // By index.
+  std::vector<std::string> evaluators;
   int64_t cairn_pid = 0;
   std::map<std::string, int64_t> pids;  // By task: "coordinator", "ps-0", "worker-1".
 
-  // TF_CONFIG for one of its tasks. `type` is "chief", "ps" or "worker".
+  // TF_CONFIG for one of its tasks. `type` is "chief", "ps", "worker" or "evaluator".
   std::string TfConfig(const std::string& type, int index) const;
 };
 

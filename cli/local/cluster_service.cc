@@ -41,7 +41,7 @@ absl::StatusOr<int> ServeCluster(LocalClusterOptions options,
   const Interrupts interrupts([&over] { over.Set(); });
   options.on_event = say;
   options.on_failure = [&over] { over.Set(); };
-  const std::string tasks = TasksText(options.ps, options.workers);
+  const std::string tasks = TasksText(options.ps, options.workers, options.evaluators);
   CAIRN_ASSIGN_OR_RETURN(const auto cluster, LocalCluster::Start(std::move(options)));
   say(absl::StrCat("started ", tasks, "; coordinator at ", cluster->coordinator_address()));
   over.Wait();

@@ -63,18 +63,22 @@ absl::StatusOr<ClusterFile> ChooseCluster(const LocalClusterOptions& options) {
     wanted.push_back(last->coordinator);
     wanted.insert(wanted.end(), last->ps.begin(), last->ps.end());
     wanted.insert(wanted.end(), last->workers.begin(), last->workers.end());
+    wanted.insert(wanted.end(), last->evaluators.begin(), last->evaluators.end());
   }
   if (last && static_cast<int>(last->ps.size()) != options.ps) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the state directory ", options.state, " belongs to a cluster of ", last->ps.size(),
         " ps; use --ps ", last->ps.size(), ", or choose another one with --state"));
   }
-  CAIRN_ASSIGN_OR_RETURN(const auto addresses,
-                         ChooseAddresses(wanted, 1 + options.ps + options.workers));
+  CAIRN_ASSIGN_OR_RETURN(
+      const auto addresses,
+      ChooseAddresses(wanted, 1 + options.ps + options.workers + options.evaluators));
   ClusterFile cluster;
   cluster.coordinator = addresses[0];
-  cluster.ps.assign(addresses.begin() + 1, addresses.begin() + 1 + options.ps);
-  cluster.workers.assign(addresses.begin() + 1 + options.ps, addresses.end());
+  const auto workers = addresses.begin() + 1 + options.ps;
+  cluster.ps.assign(addresses.begin() + 1, workers);
+  cluster.workers.assign(workers, workers + options.workers);
+  cluster.evaluators.assign(workers + options.workers, addresses.end());
   cluster.cairn_pid = getpid();
   return cluster;
 }
@@ -105,10 +109,13 @@ absl::StatusOr<std::vector<DaemonTask>> MakeTasks(const LocalClusterOptions& opt
   for (int i = 0; i < options.ps; ++i) {
     CAIRN_RETURN_IF_ERROR(add("ps_server", "ps", i, absl::StrCat("ps-", i)));
   }
+  std::vector<std::string> flags;
+  if (!options.device.empty()) flags = {"--device", options.device};
   for (int i = 0; i < options.workers; ++i) {
-    std::vector<std::string> flags;
-    if (!options.device.empty()) flags = {"--device", options.device};
     CAIRN_RETURN_IF_ERROR(add("worker", "worker", i, absl::StrCat("worker-", i), flags));
+  }
+  for (int i = 0; i < options.evaluators; ++i) {
+    CAIRN_RETURN_IF_ERROR(add("worker", "evaluator", i, absl::StrCat("evaluator-", i), flags));
   }
   return tasks;
 }
@@ -308,9 +315,10 @@ bool LocalCluster::Disturb(const std::vector<std::string>& tasks,
 
 void LocalCluster::Stop(absl::Duration grace) { supervisor_->Stop(grace); }
 
-std::string TasksText(int ps, int workers) {
+std::string TasksText(int ps, int workers, int evaluators) {
   return absl::StrCat("1 coordinator, ", ps > 0 ? absl::StrCat(ps, " ps, ") : "",
-                      Plural(workers, "worker"));
+                      Plural(workers, "worker"),
+                      evaluators > 0 ? ", " + Plural(evaluators, "evaluator") : "");
 }
 
 absl::StatusOr<AskedTasks> ChooseTasks(const std::string& state, AskedTasks asked) {

@@ -19,7 +19,8 @@ struct LocalClusterOptions {
   std::string programs_folder;  // See FindProgram.
   int ps = 2;                   // 0: the workers hold the parameters.
   int workers = 2;
-  std::string device;                    // The --device of the workers; empty: not given.
+  int evaluators = 0;
+  std::string device;  // The --device of workers and evaluators; empty: not given.
   std::vector<std::string> environment;  // Of this process, NAME=VALUE; TF_CONFIG is replaced.
   // Further flags for the daemon of a task ("coordinator", "ps-0"); may be null.
   std::function<absl::StatusOr<std::vector<std::string>>(const std::string& task,
@@ -32,11 +33,11 @@ struct LocalClusterOptions {
   std::function<void()> on_failure;
 };
 
-// A coordinator, ps and workers as child processes of this process. They listen on free loopback
-// ports (those of the last run, if they are still free) and log to STATE/logs. They end with this
-// process, however it ends.
-// A daemon that dies is started again, with back-off. The cluster fails if a daemon cannot run
-// (exit code 1 to 127), or if the state directory is removed. Thread-safe.
+// A coordinator, ps, workers and evaluators as child processes of this process. They listen on free
+// loopback ports (those of the last run, if they are still free) and log to STATE/logs. They end
+// with this process, however it ends. A daemon that dies is started again, with back-off. The
+// cluster fails if a daemon cannot run (exit code 1 to 127), or if the state directory is removed.
+// Thread-safe.
 class LocalCluster {
  public:
   // Returns when all processes have started; they may not be ready yet. FailedPrecondition: the
@@ -69,12 +70,13 @@ class LocalCluster {
 };
 
 // "1 coordinator, 2 ps, 1 worker".
-std::string TasksText(int ps, int workers);
+std::string TasksText(int ps, int workers, int evaluators = 0);
 
 // The numbers of tasks of a local cluster, as far as they were given.
 struct AskedTasks {
   int ps = -1;      // -1: not given.
   int workers = 0;  // 0: not given.
+  int evaluators = 0;
 };
 
 // The numbers to start on a state directory. Those that were not given are the ones of its last

@@ -149,6 +149,7 @@ TEST(TasksTextTest, OneWorkerIsNoPlural) {
   EXPECT_EQ(TasksText(2, 1), "1 coordinator, 2 ps, 1 worker");
   EXPECT_EQ(TasksText(1, 2), "1 coordinator, 1 ps, 2 workers");
   EXPECT_EQ(TasksText(0, 2), "1 coordinator, 2 workers");
+  EXPECT_EQ(TasksText(1, 1, 1), "1 coordinator, 1 ps, 1 worker, 1 evaluator");
 }
 
 TEST_F(LocalClusterTest, NextRunHasTheSameAddressesAndMustHaveTheSamePs) {

@@ -87,6 +87,7 @@ constexpr BadCase kCases[] = {
     {kUnknown, "a plan of a drill", {}, "cairn drill job.json --plan worker"},
     {kUnknown, "a task of the logs", {}, "cairn logs pz-0 --state state"},
     {kRange, "a negative number of workers", {}, "cairn up --workers -1"},
+    {kRange, "a negative number of evaluators", {}, "cairn up --evaluators -1"},
     {kRange, "a drill without faults", {}, "cairn drill job.json --plan workers --faults 0"},
     {kRange, "a drill of no duration", {}, "cairn drill job.json --plan soak --duration 0"},
     {kRange, "faults without a pause", {}, "cairn drill job.json --plan workers --every 0.001"},
