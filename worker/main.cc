@@ -48,6 +48,7 @@ struct Flags {
   std::string log_file;
   std::string device = "auto";
   std::string evaluate;
+  uint64_t max_evaluations = 0;
   int threads = 0;
   uint64_t data_memory = 1024;
   uint64_t gradient_memory = 1024;
@@ -80,6 +81,10 @@ void AddFlags(CLI::App* app, Flags* flags) {
                   "devices share the cores and compute batches at the same time [auto]");
   app->add_option("--evaluate", flags->evaluate,
                   "Run this task of cairn evaluate or predict without a cluster, then end");
+  app->add_option("--max_evaluations", flags->max_evaluations,
+                  "For a task of type evaluator: end with exit code 0 after so many evaluations, "
+                  "when the next one begins, or when the job has ended. Default: evaluate all jobs")
+      ->check(cairn::WholeNumber(1, 1 << 30));
   app->add_option(
          "--threads", flags->threads,
          "Number of CPU threads of each device. Default: the cores divided by the number of "
@@ -147,6 +152,7 @@ absl::StatusOr<Plan> MakePlan(const Flags& flags) {
   options.storage.memory_bytes = flags.data_memory << 20;
   options.storage.spool_folder = flags.spool;
   options.gradient_memory = static_cast<int64_t>(flags.gradient_memory) << 20;
+  options.max_evaluations = static_cast<int64_t>(flags.max_evaluations);
   const char* environment = std::getenv("TF_CONFIG");
   const auto config = cairn::cluster::LoadTfConfig(flags.tf_config, environment ? environment : "");
   if (!flags.coordinator.empty()) {
@@ -267,7 +273,11 @@ class Tasks {
 };
 
 absl::StatusOr<int> RunWorker(const Flags& flags) {
-  CAIRN_ASSIGN_OR_RETURN(const Plan plan, MakePlan(flags));
+  CAIRN_ASSIGN_OR_RETURN(Plan plan, MakePlan(flags));
+  if (flags.max_evaluations > 0 && plan.worker.role != cairn::proto::EVALUATOR) {
+    return absl::InvalidArgumentError(
+        "--max_evaluations is for a task whose type in TF_CONFIG is \"evaluator\"");
+  }
   cairn::cluster::DaemonOptions daemon_options;
   daemon_options.program = "worker";
   daemon_options.log_level = flags.log_level;
@@ -281,6 +291,7 @@ absl::StatusOr<int> RunWorker(const Flags& flags) {
   const auto exit_for_good = [&daemon](const std::string& reason) {
     daemon->Exit(cairn::cluster::kExitPermanent, reason);
   };
+  plan.worker.on_done = [&daemon](const std::string& why) { daemon->Exit(0, why); };
   std::optional<cairn::worker::CoordinatorProcess> coordinator;
   if (plan.is_chief) {
     CAIRN_ASSIGN_OR_RETURN(cairn::cluster::ChildOptions command, CoordinatorCommand(flags));

@@ -212,6 +212,7 @@ void WorkerTask::Run(const WorkItem& item) {
       return RunStartJob(*item.job);
     case WorkItem::Kind::kDropJob:
       CAIRN_LOG_INFO("job ended", "job", key_.job_id);
+      if (options_.max_evaluations > 0 && evaluations_ > 0) options_.on_done("its job has ended");
       return DropJob();
     case WorkItem::Kind::kTrain:
       return RunTraining(item);
@@ -319,7 +320,18 @@ void WorkerTask::RunTraining(const WorkItem& item) {
   }
 }
 
+bool WorkerTask::IsDone(uint64_t cut) {
+  if (std::exchange(evaluated_cut_, cut) != cut) ++evaluations_;
+  if (options_.max_evaluations == 0 || evaluations_ <= options_.max_evaluations) return false;
+  options_.on_done(absl::StrCat("it has made ", Plural(options_.max_evaluations, "evaluation")));
+  return true;
+}
+
 void WorkerTask::RunEvaluation(const WorkItem& item) {
+  if (IsDone(item.cut)) {
+    MutexLock lock(&mutex_);
+    return state_.EvaluationLost(key_, item.cut);
+  }
   const auto result = runner_->Evaluate(item.cut, item.batch, item.next, [this] {
     MutexLock lock(&mutex_);
     return state_.stopping() || !state_.IsCurrent(key_);

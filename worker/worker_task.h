@@ -32,6 +32,11 @@ struct WorkerTaskOptions {
   ComputeThreads threads;
   DataStorage::Options storage = {};           // For the data of one job.
   int64_t gradient_memory = int64_t{1} << 30;  // Bytes; see JobRunner::Options.
+  // Of an evaluator: after so many evaluations, or with the job that it evaluates, it is done. 0:
+  // it serves job after job.
+  int64_t max_evaluations = 0;
+  // Called on a thread of the task when it is done; must not block. It may be called again.
+  std::function<void(const std::string& why)> on_done;
 };
 
 // A worker process: executes the coordinator's commands over a session.
@@ -80,6 +85,8 @@ class WorkerTask final : public cluster::SessionHandler {
   void RunEvaluation(const WorkItem& item);
   void RunFailed(const absl::Status& status);
   void WaitForApplied();
+  // Whether the evaluation of this cut is one too many.
+  bool IsDone(uint64_t cut);
 
   void Send();
   void WakeRunner();
@@ -97,6 +104,8 @@ class WorkerTask final : public cluster::SessionHandler {
   std::unique_ptr<JobRunner> runner_;
   JobKey key_;
   absl::Duration last_step_end_ = -absl::InfiniteDuration();
+  uint64_t evaluated_cut_ = 0;  // The last one.
+  int64_t evaluations_ = 0;
   Mutex runner_mutex_;
 
   Mutex mutex_;

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -102,6 +103,40 @@ TEST_F(Evaluator, KilledAgainAndAgainItComesBackAndNoEvaluationIsMissing) {
   killer.join();
   EXPECT_GE(kills, 2) << "the run was too short for this test";
   ExpectEqual(by_workers, killed);
+}
+
+// An evaluator that is started by hand, as on another machine.
+TEST_F(Evaluator, ItEndsAfterTheEvaluationsThatItWasToldOrWithItsJob) {
+  for (const int max : {3, 1000}) {
+    const std::string state = this->state("up-" + std::to_string(max));
+    ASSERT_EQ(RunCairn({"up", "--state", state, "--ps", "1", "--workers", "1"}).exit_code, 0);
+    const json cluster = json::parse(ReadFile(state + "/cluster.json"));
+    Process::Options options;
+    options.arguments = {ProgramPath("worker/worker"), "--max_evaluations", std::to_string(max)};
+    options.environment["TF_CONFIG"] = json{{"cluster",
+                                             {{"chief", {cluster.at("coordinator")}},
+                                              {"ps", cluster.at("ps")},
+                                              {"worker", cluster.at("workers")}}},
+                                            {"task", {{"type", "evaluator"}, {"index", 0}}}}
+                                           .dump();
+    options.output_file = folder_.path("evaluator.log");
+    Process evaluator(options);
+    EXPECT_TRUE(WaitUntil(seconds(60), [&] {
+      const auto members = RunCairn({"cluster", "--state", state, "--json"}).lines();
+      return std::any_of(members.begin(), members.end(), [](const json& member) {
+        return member.value("role", "") == "evaluator" && member.value("state", "") == "live";
+      });
+    })) << ReadFile(options.output_file);
+    EXPECT_EQ(RunCairn({"submit", WriteJob(nullptr), "--state", state, "--follow"}, seconds(300))
+                  .exit_code,
+              0);
+    EXPECT_EQ(evaluator.Wait(seconds(60)), 0) << ReadFile(options.output_file);
+    const std::string log = ReadFile(options.output_file);
+    EXPECT_NE(log.find(max == 3 ? "it has made 3 evaluations" : "its job has ended"),
+              std::string::npos)
+        << log;
+    EXPECT_EQ(RunCairn({"down", "--state", state}).exit_code, 0);
+  }
 }
 
 }  // namespace

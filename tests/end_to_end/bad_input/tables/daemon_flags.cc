@@ -38,6 +38,8 @@ constexpr BadCase kCases[] = {
     {kConflict, "a device twice", {}, "worker --device cpu,cpu:0"},
     {kRange, "no thread", {}, "ps_server --threads 0"},
     {kRange, "a negative amount of memory", {}, "worker --data_memory -1"},
+    {kRange, "no evaluation at all", {}, "worker --max_evaluations 0"},
+    {kConflict, "evaluations of a worker", {}, "worker --max_evaluations 3 --coordinator h:1"},
     {kRange, "a lease of a tenth of a second", {}, "coordinator --lease_seconds 0.1"},
     {kRange, "a coordinator without port", {}, "worker --coordinator localhost"},
     {kConflict,
