@@ -121,6 +121,15 @@ FAULTS = [
           "if (request.kept && request.Awaits(manifest.reason())) request.made = manifest;",
           "if (request.Awaits(manifest.reason())) request.made = manifest;",
           "//tests/coordinator/training:checkpoint_requests_test"),
+    Fault("a worker that a live ps does not answer is not noticed", "coordinator/membership.cc",
+          "return std::max(StuckInPhase(*member), CutOffFromPs(*member));",
+          "return StuckInPhase(*member);", "//tests/coordinator:membership_test"),
+    Fault("a parked request counts as the silence of its ps", "cluster/ps_client.cc",
+          "connection.silent_since = absl::InfiniteFuture();\n    return;", "return;",
+          "//tests/cluster:ps_client_test"),
+    Fault("workers evaluate although an evaluator does", "coordinator/training/training.cc",
+          "return evaluators_ == 0 || checkpointer_.EvaluationIsUrgent();", "return true;",
+          "//tests/coordinator/training:training_test"),
 ]
 
 
