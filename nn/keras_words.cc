@@ -57,7 +57,7 @@ constexpr Advice kAdvices[] = {
      "it is not the job's but the cluster's: cairn run --workers N --ps N"},
     {"Job",
      "x y xtrain ytrain features labels inputs targets data dataset traindata trainingdata "
-     "training npy idx csv cifar10 cifar100 npz tfrecord files",
+     "training npy idx csv cifar10 cifar100 npz tfrecord images files",
      R"(say where the examples are: "train": {"npy": {"features": "x.npy", "labels": "y.npy"}})"},
     {"Job", "scale rescale onehot standardize allownan",
      R"(it is a field of "train" and of "validation")"},
@@ -107,7 +107,7 @@ constexpr Advice kAdvices[] = {
     {"Job", "minslicebytes", R"(say "partitioner": {"min_slice_bytes": 262144})"},
 
     // Data.
-    {"DataSource", "x y features feature labels label inputs targets images data",
+    {"DataSource", "x y features feature labels label inputs targets data",
      R"(it is a field of the format: {"npy": {"features": "x.npy", "labels": "y.npy"}})"},
     {"DataSource", "file files path paths filename filenames",
      R"(it is a field of the format: {"csv": {"files": "data.csv", "labels": "y"}})"},
