@@ -2,6 +2,7 @@
 // every format.
 
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -282,6 +283,30 @@ TEST_F(DataFormats, FoldersOfImagesTrainAsArraysOfTheirPixels) {
   EXPECT_TRUE(predictions == Predict("arrays", "x_sorted.npy"));
   EXPECT_EQ(Evaluate("images").at("loss"), Evaluate("arrays").at("loss"));
   EXPECT_GT(Validation("images").at("accuracy").get<double>(), 0.95);
+}
+
+// The first 1000 images are enough to see that the example learns.
+TEST_F(DataFormats, TheExampleOfFoldersLearns) {
+  if (!std::filesystem::exists("/usr/share/datasets/fashion-mnist")) {
+    GTEST_SKIP() << "the package dataset-fashion-mnist is not installed";
+  }
+  for (const char* const name :
+       {"images/make_folders.py", "images/folders.json", "fashion_mnist/cnn.json"}) {
+    const std::string copy = folder_.path(name);
+    std::filesystem::create_directories(std::filesystem::path(copy).parent_path());
+    std::filesystem::copy_file(std::string("examples/") + name, copy);
+  }
+  const std::string made = "python3 " + folder_.path("images/make_folders.py") + " " +
+                           folder_.path("images/data") + " 1000";
+  ASSERT_EQ(std::system(made.c_str()), 0);
+  const CommandResult result =
+      RunCairn({"run", folder_.path("images/folders.json"), "--ps", "1", "--workers", "1",
+                "--state", folder_.path("fashion_folders")},
+               seconds(240));
+  ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
+  const json validated = Validation("fashion_folders");
+  EXPECT_EQ(validated.at("examples"), 1000) << validated;
+  EXPECT_GT(validated.at("accuracy").get<double>(), 0.6) << validated;
 }
 
 TEST_F(DataFormats, BlocksAndARandomPartForValidationTrainToo) {
