@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
+#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -116,9 +117,14 @@ bool HasExtension(const std::string& file, const job::DataFormat& format) {
       [&](const char* extension) { return absl::EndsWithIgnoreCase(name, extension); });
 }
 
-// True if the file's name says that it has whole examples in the format of the training data.
+// True if the file has whole examples in the format of the training data: its name says so, or it
+// is a folder and the format has folders.
 bool HoldsExamples(const std::string& file, const proto::DataSource& train) {
   const job::DataFormat* format = job::FormatOf(train);
+  std::error_code ignored;
+  if (format != nullptr && format->has_folders && std::filesystem::is_directory(file, ignored)) {
+    return true;
+  }
   return format != nullptr && !format->has_array_files() && HasExtension(file, *format);
 }
 
@@ -144,7 +150,8 @@ absl::Status NoDescription(const std::string& file, const proto::DataSource& tra
       std::find_if(formats.begin(), formats.end(),
                    [&](const job::DataFormat& format) { return HasExtension(file, format); });
   const job::DataFormat& format = found != formats.end() ? *found : *train_format;
-  nlohmann::ordered_json source = {{format.has_array_files() ? "features" : "files", file}};
+  proto::DataSource any;
+  nlohmann::ordered_json source = {{format.lists(&any).field, file}};
   // Without labels, the columns are those of the training data.
   const bool has_labels = *format.labels_example != '\0';
   if (has_labels && (format.has_array_files() || &format != train_format)) {

@@ -1,6 +1,7 @@
 #include "job/data_source.h"
 
 #include <cmath>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "google/protobuf/message.h"
 #include "job/data_formats/cifar_formats.h"
 #include "job/data_formats/csv_format.h"
+#include "job/data_formats/images_format.h"
 #include "job/data_formats/npz_format.h"
 #include "job/data_formats/tfrecord_format.h"
 #include "job/model_objectives.h"
@@ -28,11 +30,6 @@ absl::Status CheckFileList(const std::string& path, const List& files, const std
   return absl::OkStatus();
 }
 
-// The field of the list `features`.
-const char* FileField(const FileLists& lists) {
-  return lists.labels != nullptr ? "features" : "files";
-}
-
 absl::Status CheckFormat(const std::string& source_path, const proto::DataSource& source,
                          bool needs_labels) {
   const DataFormat* format = FormatOf(source);
@@ -47,20 +44,22 @@ absl::Status CheckFormat(const std::string& source_path, const proto::DataSource
     return CheckFileList(absl::StrCat(path, ".", field), files,
                          absl::StrCat("\"", field, "\": \"", example, "\""));
   };
-  CAIRN_RETURN_IF_ERROR(check_list(FileField(lists), *lists.features, format->file_example));
+  CAIRN_RETURN_IF_ERROR(check_list(lists.field, *lists.features, format->file_example));
   if (lists.labels != nullptr && (needs_labels || !lists.labels->empty())) {
     CAIRN_RETURN_IF_ERROR(check_list("labels", *lists.labels, format->labels_example));
   }
   return format->check == nullptr ? absl::OkStatus() : format->check(path, source, needs_labels);
 }
 
-// "csv and tfrecord": the formats with this property.
+// "csv, tfrecord and images": the formats with this property, of which there is one or more.
 std::string NamesOfFormats(bool DataFormat::*property) {
   std::vector<std::string> names;
   for (const DataFormat& each : DataFormats()) {
     if (each.*property) names.emplace_back(each.name);
   }
-  return absl::StrJoin(names, " and ");
+  const std::string last = std::move(names.back());
+  names.pop_back();
+  return absl::StrCat(absl::StrJoin(names, ", "), names.empty() ? "" : " and ", last);
 }
 
 absl::Status CheckSkipping(const std::string& path, const proto::DataSource& source) {
@@ -212,7 +211,7 @@ std::vector<DataFile> FilesOf(const std::string& path, proto::DataSource* source
   if (const DataFormat* format = FormatOf(*source)) {
     const std::string field = absl::StrCat(path, ".", format->name, ".");
     const FileLists lists = format->lists(source);
-    AddFiles(field + FileField(lists), lists.features, &files);
+    AddFiles(field + lists.field, lists.features, &files);
     if (lists.labels != nullptr) AddFiles(field + "labels", lists.labels, &files);
   }
   AddFiles(path + ".sample_weight", source->mutable_sample_weight(), &files);
@@ -243,6 +242,7 @@ const std::vector<DataFormat>& DataFormats() {
       Cifar100Format(),
       TfrecordFormat(),
       NpzFormat(),
+      ImagesFormat(),
   };
   return *formats;
 }

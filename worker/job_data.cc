@@ -111,6 +111,12 @@ absl::StatusOr<Dataset> OpenSource(const proto::DataSource& source, const Source
                          model.data_objective());
 }
 
+// The files of one of the job's sources. Objectives of several models may need no labels.
+absl::StatusOr<SourceFiles> ListJobFiles(const proto::DataSource& source, const JobModel& model) {
+  return ListFiles(source, model.data_model(),
+                   /*needs_labels=*/!model.data_objective().losses().empty());
+}
+
 // ------------------------------------------------------------------------------------ inspection
 
 class Inspection {
@@ -121,7 +127,7 @@ class Inspection {
 
   absl::StatusOr<bool> Train() {
     proto::DataPlan& plan = *reply_.mutable_data();
-    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(job_.train(), model_.data_model()));
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(job_.train(), model_));
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
     plan.mutable_train_files()->Assign(prints.begin(), prints.end());
     // Before the data are opened: opening CSV encodes text by the vocabularies in the plan.
@@ -149,7 +155,7 @@ class Inspection {
 
   absl::StatusOr<bool> Validation() {
     const proto::DataSource source = job::ValidationSource(job_);
-    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, model_.data_model()));
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(source, model_));
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
     proto::DataPlan& plan = *reply_.mutable_data();
     plan.mutable_validation_files()->Assign(prints.begin(), prints.end());
@@ -224,7 +230,7 @@ absl::Status CheckFiles(const SourceFiles& files, const Fingerprints& inspected,
 absl::StatusOr<Dataset> Open(const proto::DataSource& source, const Fingerprints& inspected,
                              const IndexedFiles& index, const proto::DataPlan& plan,
                              const JobModel& model, const std::shared_ptr<DataStorage>& storage) {
-  CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, model.data_model()));
+  CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(source, model));
   CAIRN_RETURN_IF_ERROR(CheckFiles(files, inspected, index));
   const PlannedFiles planned = {
       {index.begin(), index.end()}, {inspected.begin(), inspected.end()}, storage};
@@ -287,16 +293,18 @@ absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& 
 absl::StatusOr<std::shared_ptr<const Dataset>> LoadInputs(const proto::JobPlan& plan,
                                                           const nn::Model& model,
                                                           const DataStorage::Options& options) {
-  DataStorage storage(options);
+  const PlannedFiles planned = {.storage = std::make_shared<DataStorage>(options)};
   return Within<std::shared_ptr<const Dataset>>(
       "--input", [&]() -> absl::StatusOr<std::shared_ptr<const Dataset>> {
         proto::DataSource source = job::ValidationSource(plan.job());
         // Every row has its prediction.
         source.clear_skip_damaged();
-        CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, model));
+        CAIRN_ASSIGN_OR_RETURN(const SourceFiles files,
+                               ListFiles(source, model, /*needs_labels=*/false));
         const std::vector<LabelSpec> no_labels;
-        CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays, ReadSource({source, files, plan.data(), model,
-                                                                no_labels, &storage}));
+        CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays,
+                               ReadSource({source, files, plan.data(), model, no_labels,
+                                           planned.storage.get(), &planned}));
         CAIRN_ASSIGN_OR_RETURN(
             Dataset inputs, Dataset::CreateInputs(std::move(arrays), source, plan.data(), model));
         return std::make_shared<const Dataset>(std::move(inputs));

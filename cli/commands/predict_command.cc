@@ -143,8 +143,8 @@ Command MakePredictCommand() {
   command.details =
       "An input file that ends in .npy is a NumPy array. Any other has the format of the job's "
       "validation data, or of its training data if there are none: csv with the same columns "
-      "(label columns may be absent), idx, CIFAR, tfrecord, npz. Inputs are prepared like the data "
-      "of the job: "
+      "(label columns may be absent), idx, CIFAR, tfrecord, npz; of images a folder, whose images "
+      "at any depth are sorted by folder and name. Inputs are prepared like the data of the job: "
       "multiplied by \"scale\" unless --scale is given, standardized, texts looked up in the "
       "vocabularies. An output file that ends in .npy is a NumPy array with one entry for each "
       "example. One that ends in .csv has a header and one line for each example; its columns are "
@@ -156,7 +156,7 @@ Command MakePredictCommand() {
     flags->AddJob(set);
     set->AddRequiredStrings(
         "--input FILE", &flags->inputs,
-        "Data file or pattern; the first axis is the examples. Once for each input of the model");
+        "Data file, folder of images, or pattern. Once for each input of the model");
     set->AddRequiredStrings("--output FILE", &flags->outputs,
                             "The .npy or .csv file to write. Once for each output of the model");
     set->AddNumber("--scale X", &flags->scale,

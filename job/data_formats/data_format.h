@@ -23,21 +23,24 @@ using FileNames = google::protobuf::RepeatedPtrField<std::string>;
 // The lists of file names in the message of a format. A format has one of two layouts:
 // - Array files: the fields `features` and `labels` have a file name, or a pattern, for each input
 //   and each output of the model.
-// - Example files: the field `files` has files with whole examples, inputs and labels.
+// - Example files: the field `files` or `directory` has files with whole examples, inputs and
+//   labels, or folders of them.
 struct FileLists {
-  FileNames* features = nullptr;       // Or `files`.
+  const char* field = "files";         // The name of the list `features` in the job file.
+  FileNames* features = nullptr;       // Or the list of example files.
   FileNames* labels = nullptr;         // Null for example files, as the next.
   FileNames* label_outputs = nullptr;  // See proto::NpySource.
 };
 
 template <typename Source>
 FileLists ArrayFiles(Source* source) {
-  return {source->mutable_features(), source->mutable_labels(), source->mutable_label_outputs()};
+  return {"features", source->mutable_features(), source->mutable_labels(),
+          source->mutable_label_outputs()};
 }
 
 template <typename Source>
 FileLists ExampleFiles(Source* source) {
-  return {source->mutable_files()};
+  return {"files", source->mutable_files()};
 }
 
 // The rules of a format of data files: its fields in the job file, and what `cairn submit` checks
@@ -57,6 +60,8 @@ struct DataFormat {
   bool skips_damaged = false;
   // Whether it has texts, for inputs of dtype string.
   bool has_text = false;
+  // Whether its list names folders, for `cairn evaluate --data FOLDER`.
+  bool has_folders = false;
 
   // The rest may be null. `path` is the path of the format's field: "train.npy".
 

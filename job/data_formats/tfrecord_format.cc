@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
+#include "job/data_formats/images_format.h"
 #include "job/data_formats/named_places.h"
 
 namespace cairn::job {
@@ -55,10 +56,18 @@ absl::Status CheckDecoding(const std::string& path, const proto::TfrecordFeature
     return Invalid(path, ".dtype: \"", type, "\" is not one of int64, float32",
                    is_raw ? "; for the elements of a raw tensor set \"decode\": \"raw\"" : "");
   }
-  if (feature.decode() != "raw") {
-    return Invalid(path, ".decode: \"", feature.decode(), "\" is not \"raw\"");
+  const bool is_image = feature.decode() == "image";
+  if (!is_image && feature.decode() != "raw") {
+    return Invalid(path, ".decode: \"", feature.decode(), "\" is not one of raw, image");
   }
-  if (!absl::c_linear_search(kRawTypes, type)) {
+  if (is_image && feature.has_dtype()) {
+    return Invalid(path, ".dtype: conflicts with \"decode\": \"image\"; leave it out");
+  }
+  if (is_image && !feature.shape().empty()) {
+    const auto form = ImageFormOf({feature.shape().begin(), feature.shape().end()});
+    if (!form.ok()) return Invalid(path, ".shape: ", form.status().message());
+  }
+  if (!is_image && !absl::c_linear_search(kRawTypes, type)) {
     return Invalid(path, ".dtype: ",
                    feature.has_dtype() ? absl::StrCat("\"", type, "\" is not") : "is missing; say",
                    " one of ", absl::StrJoin(kRawTypes, ", "));

@@ -2,6 +2,8 @@
 // every format.
 
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "nn/formats/zip_archive.h"
 #include "tests/end_to_end/arrays.h"
 #include "tests/end_to_end/test_cluster.h"
+#include "tests/worker/data/images/image_bytes.h"
 #include "tests/worker/data/tfrecord/example_bytes.h"
 
 namespace cairn::testing {
@@ -89,6 +92,29 @@ void WriteTfrecords(const Images& images, const std::string& prefix) {
 void WriteNpz(const std::string& folder) {
   WriteFile(folder + "/both.npz", *nn::WriteZip({{"x.npy", ReadFile(folder + "/x.npy")},
                                                  {"y.npy", ReadFile(folder + "/y.npy")}}));
+}
+
+// A folder of PNG files for each class, and x_sorted.npy and y_sorted.npy with the same examples in
+// the same order.
+void WriteFolders(const Images& images, const std::string& folder) {
+  Array x{{kExamples, 32, 32, 3}, {}};
+  Array y{{kExamples}, {}};
+  for (int label = 0; label < 3; ++label) {
+    const std::string of_class = folder + "/folders/" + std::to_string(label);
+    std::filesystem::create_directories(of_class);
+    for (int i = 0; i < kExamples; ++i) {
+      if (images.labels[i] != label) continue;
+      std::string pixels;
+      for (int p = 0; p < kPixels; ++p) {
+        for (int c = 0; c < 3; ++c) pixels += static_cast<char>(images.At(i, p, c));
+      }
+      WriteFile(of_class + "/" + std::to_string(1000 + i) + ".png", PngBytes(32, 32, 3, pixels));
+      for (const char value : pixels) x.values.push_back(static_cast<unsigned char>(value));
+      y.values.push_back(static_cast<float>(label));
+    }
+  }
+  WriteFile(folder + "/x_sorted.npy", EncodeNpy(x));
+  WriteFile(folder + "/y_sorted.npy", EncodeNpy(y));
 }
 
 void WriteCsv(const Images& images, const std::string& file) {
@@ -241,6 +267,46 @@ TEST_F(DataFormats, TheSameNumbersTrainToTheSameBitsAndLearn) {
     EXPECT_NEAR(evaluated.at("loss").get<double>(), validated.at("loss").get<double>(), 1e-6);
     EXPECT_GT(validated.at("accuracy").get<double>(), 0.95) << validated;
   }
+}
+
+TEST_F(DataFormats, FoldersOfImagesTrainAsArraysOfTheirPixels) {
+  WriteFolders(MakeImages(), folder_.path("."));
+  const json changes = {{"validation_choice", "random"}};
+  const CommandResult images = Run("images", {{"images", {{"directory", "folders"}}}}, changes);
+  ASSERT_EQ(images.exit_code, 0) << images.output << images.errors;
+  const CommandResult arrays =
+      Run("arrays", {{"npy", {{"features", "x_sorted.npy"}, {"labels", "y_sorted.npy"}}}}, changes);
+  ASSERT_EQ(arrays.exit_code, 0) << arrays.output << arrays.errors;
+  EXPECT_TRUE(Weights("images") == Weights("arrays"));
+  const std::string predictions = Predict("images", "folders");
+  EXPECT_EQ(DecodeNpy(predictions).shape, (std::vector<int64_t>{kExamples, 3}));
+  EXPECT_TRUE(predictions == Predict("arrays", "x_sorted.npy"));
+  EXPECT_EQ(Evaluate("images").at("loss"), Evaluate("arrays").at("loss"));
+  EXPECT_GT(Validation("images").at("accuracy").get<double>(), 0.95);
+}
+
+// The first 1000 images are enough to see that the example learns.
+TEST_F(DataFormats, TheExampleOfFoldersLearns) {
+  if (!std::filesystem::exists("/usr/share/datasets/fashion-mnist")) {
+    GTEST_SKIP() << "the package dataset-fashion-mnist is not installed";
+  }
+  for (const char* const name :
+       {"images/make_folders.py", "images/folders.json", "fashion_mnist/cnn.json"}) {
+    const std::string copy = folder_.path(name);
+    std::filesystem::create_directories(std::filesystem::path(copy).parent_path());
+    std::filesystem::copy_file(std::string("examples/") + name, copy);
+  }
+  const std::string made = "python3 " + folder_.path("images/make_folders.py") + " " +
+                           folder_.path("images/data") + " 1000";
+  ASSERT_EQ(std::system(made.c_str()), 0);
+  const CommandResult result =
+      RunCairn({"run", folder_.path("images/folders.json"), "--ps", "1", "--workers", "1",
+                "--state", folder_.path("fashion_folders")},
+               seconds(240));
+  ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
+  const json validated = Validation("fashion_folders");
+  EXPECT_EQ(validated.at("examples"), 1000) << validated;
+  EXPECT_GT(validated.at("accuracy").get<double>(), 0.6) << validated;
 }
 
 TEST_F(DataFormats, BlocksAndARandomPartForValidationTrainToo) {

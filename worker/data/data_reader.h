@@ -76,6 +76,11 @@ using ChooseTrainingRows = std::function<absl::StatusOr<IsTrainingRow>(int64_t r
 struct DataReader {
   const char* name;
   absl::StatusOr<SourceArrays> (*read)(const ReadRequest& request);
+  // Lists the data files of the names in the job file, whose patterns are expanded. With
+  // `needs_labels` each of them has a label. Null: the names are those of the data files.
+  absl::StatusOr<std::vector<std::string>> (*list)(const proto::DataSource& source,
+                                                   const std::vector<std::string>& names,
+                                                   bool needs_labels) = nullptr;
   // Adds to the plan what depends on the training data and must be the same on all workers. Null:
   // nothing. `choose` is empty if all rows are for training.
   absl::Status (*inspect)(const proto::DataSource& train, const SourceFiles& files,

@@ -11,6 +11,7 @@
 #include "worker/data/files/file_list.h"
 #include "worker/data/files/load_file.h"
 #include "worker/data/idx_file.h"
+#include "worker/data/images/image_source.h"
 #include "worker/data/npy_file.h"
 #include "worker/data/npz_file.h"
 #include "worker/data/tfrecord/tfrecord_source.h"
@@ -78,17 +79,19 @@ const std::vector<DataReader>& DataReaders() {
   static const auto* const readers = new std::vector<DataReader>{
       {"idx", ReadArrayFiles<ReadIdxFile>},
       {"npy", ReadArrayFiles<ReadNpyFile>},
-      {"csv", ReadCsv, InspectCsv},
+      {.name = "csv", .read = ReadCsv, .inspect = InspectCsv},
       {"cifar10", ReadCifar10},
       {"cifar100", ReadCifar100},
       {"tfrecord", ReadTfrecord},
       {"npz", ReadNpz},
+      {"images", ReadImages, ListImages, InspectImages},
   };
   return *readers;
 }
 
-absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn::Model& model) {
-  CAIRN_RETURN_IF_ERROR(ReaderOf(source).status());
+absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn::Model& model,
+                                      bool needs_labels) {
+  CAIRN_ASSIGN_OR_RETURN(const DataReader* const reader, ReaderOf(source));
   proto::DataSource copy = source;
   const job::FileLists lists = job::FormatOf(source)->lists(&copy);
   // Files of whole examples are one list, whatever the model's inputs are.
@@ -96,6 +99,10 @@ absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn:
   SourceFiles files;
   CAIRN_ASSIGN_OR_RETURN(files.features,
                          ListParts(*lists.features, has_arrays ? model.inputs().size() : 1));
+  if (reader->list != nullptr) {
+    CAIRN_ASSIGN_OR_RETURN(files.features[0],
+                           reader->list(source, files.features[0], needs_labels));
+  }
   if (has_arrays) {
     CAIRN_ASSIGN_OR_RETURN(files.labels, ListParts(*lists.labels, model.outputs().size()));
   }

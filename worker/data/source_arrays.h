@@ -17,8 +17,9 @@ namespace cairn::worker {
 // One reader for each of job::DataFormats().
 const std::vector<DataReader>& DataReaders();
 
-// Errors as ExpandFileNames.
-absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn::Model& model);
+// Errors as ExpandFileNames and DataReader::list. Without `needs_labels` examples may have none.
+absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn::Model& model,
+                                      bool needs_labels = true);
 
 // The fingerprints of files.All(), for the plan. Errors as FileFingerprint.
 absl::StatusOr<std::vector<uint64_t>> FingerprintFiles(const SourceFiles& files);

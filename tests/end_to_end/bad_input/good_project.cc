@@ -9,6 +9,7 @@
 #include "tests/end_to_end/arrays.h"
 #include "tests/end_to_end/bad_input/damage.h"
 #include "tests/end_to_end/process.h"
+#include "tests/worker/data/images/image_bytes.h"
 #include "tests/worker/data/tfrecord/example_bytes.h"
 
 namespace cairn::testing {
@@ -88,6 +89,12 @@ void WriteData(const std::string& folder) {
   WriteFile(folder + "/flowers.csv", csv);
   WriteFile(folder + "/batch.bin", cifar);
   WriteFile(folder + "/flowers.tfrecord", tfrecord);
+  for (int i = 0; i < kExamples; ++i) {
+    const std::string flower = folder + "/photos/" + (i % 2 == 0 ? "rose" : "tulip");
+    std::filesystem::create_directories(flower);
+    WriteFile(flower + "/" + std::to_string(10 + i) + ".png",
+              PngBytes(32, 32, 3, std::string(32 * 32 * 3, static_cast<char>(i))));
+  }
   WriteFile(folder + "/flowers.npz", *nn::WriteZip({{"x_train.npy", ReadFile(folder + "/x.npy")},
                                                     {"y_train.npy", ReadFile(folder + "/y.npy")}}));
 }
@@ -152,6 +159,8 @@ void WriteGoodProject(const std::string& folder) {
       folder, "npz.json",
       {{"train",
         {{"npz", {{"files", "flowers.npz"}, {"features", "x_train"}, {"labels", "y_train"}}}}}});
+  WriteJob(folder, "photos.json",
+           {{"train", {{"images", {{"directory", "photos"}}}}}, {"model", "images.json"}});
   WriteModelsJob(folder, npy);
   WriteJob(folder, "cifar10.json",
            {{"train", {{"cifar10", {{"files", "batch.bin"}}}}}, {"model", "images.json"}});

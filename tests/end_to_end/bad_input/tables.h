@@ -21,14 +21,15 @@ InputKind CsvData();
 InputKind CifarData();
 InputKind TfrecordData();
 InputKind NpzData();
+InputKind ImagesData();
 InputKind Prediction();
 InputKind State();
 
 // All tables, in the order of doc/errors.md.
 inline std::vector<InputKind> AllInputKinds() {
-  return {TfConfig(),  DaemonFlags(),  CairnFlags(), JobFile(),    ModelsJobs(),
-          Model(),     Weights(),      NpyData(),    IdxData(),    CsvData(),
-          CifarData(), TfrecordData(), NpzData(),    Prediction(), State()};
+  return {TfConfig(), DaemonFlags(), CairnFlags(), JobFile(), ModelsJobs(), Model(),
+          Weights(),  NpyData(),     IdxData(),    CsvData(), CifarData(),  TfrecordData(),
+          NpzData(),  ImagesData(),  Prediction(), State()};
 }
 
 }  // namespace cairn::testing

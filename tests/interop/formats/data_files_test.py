@@ -140,6 +140,24 @@ class DataFiles(unittest.TestCase):
         np.testing.assert_allclose(self.predict("*-*.tfrecord"), np.concatenate(everything),
                                    rtol=0, atol=1e-9)
 
+    def test_tfrecord_images(self):
+        """Files of several sizes and kinds, as decode_image and resize read them."""
+        rows = []
+        with tf.io.TFRecordWriter(str(self.folder / "images.tfrecord")) as writer:
+            for i, (height, width) in enumerate([(9, 7), (30, 41), (200, 33), (9, 7)]):
+                pixels = self.random.integers(0, 256, (height, width, 3), dtype="u1")
+                encode = tf.io.encode_jpeg if i % 2 else tf.io.encode_png
+                bytes_ = encode(pixels).numpy()
+                decoded = tf.io.decode_image(bytes_, channels=3, expand_animations=False)
+                rows.append(tf.image.resize(decoded, [9, 7]).numpy().ravel())
+                writer.write(tf.train.Example(features=tf.train.Features(feature={
+                    "image": feature("bytes", [bytes_]),
+                    "label": feature("floats", np.zeros(9 * 7 * 3))})).SerializeToString())
+        self.train(identity((9, 7, 3)), {"tfrecord": {
+            "files": "images.tfrecord", "features": {"name": "image", "decode": "image"},
+            "labels": {"name": "label", "shape": [9 * 7 * 3]}}})
+        np.testing.assert_allclose(self.predict("images.tfrecord"), rows, rtol=0, atol=1e-3)
+
     def test_npz(self):
         arrays = {"x_train": self.random.integers(0, 256, (20, 3, 4), dtype="u1"),
                   "x_test": self.random.normal(0, 1, (9, 3, 4)),

@@ -43,6 +43,14 @@ std::shared_ptr<const FileBytes> FileBytes::Deferred(std::string name, uint64_t 
   return file;
 }
 
+std::shared_ptr<const FileBytes> FileBytes::Computed(std::string name, uint64_t size,
+                                                     ReadFunction read) {
+  std::shared_ptr<FileBytes> file(new FileBytes(std::move(name), "", -1));
+  file->size_ = size;
+  file->read_ = std::move(read);
+  return file;
+}
+
 absl::StatusOr<const FileBytes*> FileBytes::Opened() const {
   // Held while the file is opened, so that it is opened once.
   MutexLock lock(&mutex_);
@@ -58,6 +66,7 @@ absl::StatusOr<const FileBytes*> FileBytes::Opened() const {
 
 absl::StatusOr<const char*> FileBytes::Read(uint64_t offset, size_t count,
                                             std::string* scratch) const {
+  if (read_ != nullptr) return read_(offset, count, scratch);
   if (open_ != nullptr) {
     CAIRN_ASSIGN_OR_RETURN(const FileBytes* const opened, Opened());
     return opened->Read(offset, count, scratch);
@@ -78,7 +87,7 @@ absl::Status FileBytes::CheckUnchanged() const {
     MutexLock lock(&mutex_);
     return opened_ == nullptr ? absl::OkStatus() : opened_->CheckUnchanged();
   }
-  if (in_memory()) return absl::OkStatus();
+  if (in_memory() || read_ != nullptr) return absl::OkStatus();
   CAIRN_ASSIGN_OR_RETURN(const struct stat status, StatPatiently(descriptor_, name_));
   const bool same = static_cast<uint64_t>(status.st_size) == size_ &&
                     status.st_mtim.tv_sec == changed_seconds_ &&

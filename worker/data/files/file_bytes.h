@@ -14,8 +14,8 @@
 
 namespace cairn::worker {
 
-// The contents of a data file, for random access. They are in memory, on disk, or not opened yet.
-// Immutable, thread-safe.
+// The contents of a data file, for random access. They are in memory, on disk, not opened yet, or
+// computed when they are read. Immutable, thread-safe.
 class FileBytes {
  public:
   // `name` names the file in messages.
@@ -27,18 +27,24 @@ class FileBytes {
   // and the next one calls it again. InvalidArgument: the contents have another size.
   using Open = std::function<absl::StatusOr<std::shared_ptr<const FileBytes>>()>;
   static std::shared_ptr<const FileBytes> Deferred(std::string name, uint64_t size, Open open);
+  // Contents of `size` bytes whose Read is `read`, which must be thread-safe.
+  using ReadFunction = std::function<absl::StatusOr<const char*>(uint64_t offset, size_t count,
+                                                                 std::string* scratch)>;
+  static std::shared_ptr<const FileBytes> Computed(std::string name, uint64_t size,
+                                                   ReadFunction read);
   ~FileBytes();
   FileBytes(const FileBytes&) = delete;
   FileBytes& operator=(const FileBytes&) = delete;
 
   const std::string& name() const { return name_; }
   uint64_t size() const { return size_; }
-  // Whether no Read accesses the disk. False for deferred contents.
-  bool in_memory() const { return descriptor_ < 0 && open_ == nullptr; }
+  // Whether no Read accesses the disk. False for deferred and computed contents.
+  bool in_memory() const { return descriptor_ < 0 && open_ == nullptr && read_ == nullptr; }
 
   // Returns `count` bytes at `offset`, all within size(). Without a copy if the file is in memory;
   // otherwise they are read into `*scratch` and valid until it changes. DataLoss: a file that
-  // became shorter. Errors of the disk: as ReadAt. Errors of deferred contents: as Open.
+  // became shorter. Errors of the disk: as ReadAt. Errors of deferred contents: as Open; of
+  // computed ones: as ReadFunction.
   absl::StatusOr<const char*> Read(uint64_t offset, size_t count, std::string* scratch) const;
 
   // DataLoss if the file on disk has changed since it was opened.
@@ -58,7 +64,8 @@ class FileBytes {
   uint64_t size_;
   int64_t changed_seconds_ = 0;  // The modification time.
   int64_t changed_nanoseconds_ = 0;
-  Open open_;  // Empty: the contents are not deferred.
+  Open open_;          // Empty: the contents are not deferred.
+  ReadFunction read_;  // Empty: they are not computed.
   mutable Mutex mutex_;
   mutable std::shared_ptr<const FileBytes> opened_ ABSL_GUARDED_BY(mutex_);
 };

@@ -51,6 +51,18 @@ absl::StatusOr<std::shared_ptr<const FileBytes>> LoadFile(const std::string& pat
   return FileBytes::InMemory(path, std::move(bytes));
 }
 
+absl::StatusOr<std::shared_ptr<const FileBytes>> ReadWholeFile(const std::string& path,
+                                                               uint64_t bytes_max) {
+  CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<const FileBytes> file, OpenPlain(path));
+  if (file->size() > bytes_max) {
+    return file->Malformed(
+        absl::StrCat("it has ", file->size(), " bytes, at most ", bytes_max, " are read"));
+  }
+  std::string bytes;
+  CAIRN_RETURN_IF_ERROR(file->Read(0, file->size(), &bytes).status());
+  return FileBytes::InMemory(path, std::move(bytes));
+}
+
 absl::StatusOr<uint64_t> FileSize(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return CannotRead(path, errno);
@@ -62,7 +74,11 @@ absl::StatusOr<uint64_t> FileSize(const std::string& path) {
 absl::StatusOr<uint64_t> FileFingerprint(const std::string& path) {
   CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<const FileBytes> file,
                          OpenPlain(path, /*may_be_empty=*/true));
-  const uint64_t size = file->size();
+  return ContentsFingerprint(*file);
+}
+
+absl::StatusOr<uint64_t> ContentsFingerprint(const FileBytes& file) {
+  const uint64_t size = file.size();
   uint64_t hash = XXH3_64bits(&size, sizeof size);
   std::string scratch;
   const bool whole = size <= kSamples * kSampleBytes;
@@ -73,7 +89,7 @@ absl::StatusOr<uint64_t> FileFingerprint(const std::string& path) {
     // last * i / (count - 1), computed without overflow.
     const uint64_t offset =
         count == 1 ? 0 : last / (count - 1) * i + last % (count - 1) * i / (count - 1);
-    CAIRN_ASSIGN_OR_RETURN(const char* sample, file->Read(offset, bytes, &scratch));
+    CAIRN_ASSIGN_OR_RETURN(const char* sample, file.Read(offset, bytes, &scratch));
     hash = XXH3_64bits_withSeed(sample, bytes, hash);
   }
   return hash;

@@ -17,6 +17,11 @@ namespace cairn::worker {
 absl::StatusOr<std::shared_ptr<const FileBytes>> LoadFile(const std::string& path,
                                                           DataStorage* storage);
 
+// Reads a whole file of at most `bytes_max` bytes into memory, without decompressing it. Errors as
+// OpenDataFile's; InvalidArgument also if it is larger.
+absl::StatusOr<std::shared_ptr<const FileBytes>> ReadWholeFile(const std::string& path,
+                                                               uint64_t bytes_max);
+
 // The size of a regular file, which is not opened. Errors as OpenDataFile.
 absl::StatusOr<uint64_t> FileSize(const std::string& path);
 
@@ -26,6 +31,8 @@ absl::StatusOr<uint64_t> FileSize(const std::string& path);
 // reader decides whether it may be empty. Errors as OpenDataFile's and
 // FileBytes::Read's.
 absl::StatusOr<uint64_t> FileFingerprint(const std::string& path);
+// The same, of a file that is open.
+absl::StatusOr<uint64_t> ContentsFingerprint(const FileBytes& file);
 
 }  // namespace cairn::worker
 

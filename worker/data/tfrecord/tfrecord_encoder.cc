@@ -12,8 +12,10 @@
 #include "common/plural.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
+#include "job/data_formats/images_format.h"
 #include "job/data_formats/named_places.h"
 #include "worker/data/files/spool.h"
+#include "worker/data/images/image_decoder.h"
 #include "worker/data/tfrecord/record_reader.h"
 
 namespace cairn::worker {
@@ -78,6 +80,10 @@ T Load(const char* at) {
 // Elements of such types need no check and no conversion.
 bool IsSmall(ElementType type) { return ElementBytes(type) <= 2; }
 
+bool IsImage(const proto::TfrecordFeature& feature) { return feature.decode() == "image"; }
+// Whether the feature is one value of bytes that are decoded.
+bool IsFile(const proto::TfrecordFeature& feature) { return feature.has_decode(); }
+
 }  // namespace
 
 TfrecordEncoder::TfrecordEncoder(const proto::DataSource& source, const nn::Model& model,
@@ -112,7 +118,7 @@ TfrecordEncoder::TfrecordEncoder(const proto::DataSource& source, const nn::Mode
   // The numbers of values are known only now.
   for (const auto& feature : features_) {
     int64_t& most = wanted[feature->parsed].most;
-    most = std::max(most, feature->raw ? 1 : feature->count);
+    most = std::max(most, IsFile(feature->spec) ? 1 : feature->count);
   }
   parser_ = std::make_unique<const ExampleParser>(std::move(wanted));
 }
@@ -152,6 +158,11 @@ void TfrecordEncoder::Finish(Target* target) {
       feature.shape = target->wanted;  // Labels have one value.
     }
     feature.count = nn::ElementCount(feature.shape);
+    if (const auto form = job::ImageFormOf(feature.shape); IsImage(spec) && form.ok()) {
+      // Between class numbers there is nothing to interpolate.
+      feature.image = ImageTarget{form->height, form->width, form->channels,
+                                  /*is_nearest=*/feature.label != nullptr};
+    }
     feature.place = target->elements;
     target->elements += feature.count;
     if (is_single) target->shape = feature.shape;
@@ -166,6 +177,11 @@ void TfrecordEncoder::Finish(Target* target) {
 }
 
 absl::Status TfrecordEncoder::CheckShapes() const {
+  for (const auto& feature : features_) {
+    if (!IsImage(feature->spec) || feature->image) continue;
+    return Wrong(feature->spec, "is an image, and its shape is ",
+                 job::ImageFormOf(feature->shape).status().message());
+  }
   for (int i = 0; i < targets(); ++i) {
     const Target& target = targets_[i];
     if (i >= inputs_) {
@@ -296,6 +312,23 @@ absl::Status TfrecordEncoder::EncodeRaw(const Feature& feature, const FeatureVal
   return store(double{});
 }
 
+absl::Status TfrecordEncoder::EncodeImage(const Feature& feature, const FeatureValues& values,
+                                          char* at) const {
+  if (values.kind != FeatureValues::Kind::kBytes || values.count != 1) {
+    return Wrong(feature.spec, "has ", values.count, " ", KindText(values.kind),
+                 " values, \"decode\": \"image\" takes one of bytes");
+  }
+  const auto image = DecodeImage(values.bytes[0], feature.image->channels);
+  if (!image.ok()) return Wrong(feature.spec, "has an image: ", image.status().message());
+  const ResizedImage resized = ResizeImage(*image, *feature.image);
+  for (int64_t i = 0; i < feature.count; ++i) {
+    const float value = resized.is_float ? Load<float>(resized.data.data() + i * 4)
+                                         : Load<uint8_t>(resized.data.data() + i);
+    CAIRN_RETURN_IF_ERROR(Store(feature, value, at + i * 4));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TfrecordEncoder::CheckCount(const Feature& feature,
                                          const FeatureValues& values) const {
   if (feature.spec.has_max_length() || values.count == feature.count) return absl::OkStatus();
@@ -317,12 +350,14 @@ absl::Status TfrecordEncoder::EncodeFeature(const Feature& feature, const Featur
     return StoreAll(feature, std::vector<double>(feature.count, spec.default_()), at);
   }
   if (feature.raw) return EncodeRaw(feature, values, at);
+  if (feature.image) return EncodeImage(feature, values, at);
   CAIRN_RETURN_IF_ERROR(CheckCount(feature, values));
   const bool is_named = !feature.ids.empty();
   if (values.kind == Kind::kBytes && !is_named) {
-    return Wrong(spec,
-                 "has bytes; set \"vocabulary\" if they are names, or \"decode\": \"raw\" and "
-                 "\"dtype\" if they are a tensor");
+    return Wrong(
+        spec,
+        "has bytes; set \"vocabulary\" if they are names, \"decode\": \"image\" if they "
+        "are a JPEG or PNG file, or \"decode\": \"raw\" and \"dtype\" if they are a tensor");
   }
   if (is_named && values.kind != Kind::kBytes && values.kind != Kind::kMissing) {
     return Wrong(spec, "has ", KindText(values.kind), " values, \"vocabulary\" is for bytes");

@@ -16,6 +16,7 @@
 #include "worker/data/array.h"
 #include "worker/data/files/data_storage.h"
 #include "worker/data/files/file_bytes.h"
+#include "worker/data/images/resize_image.h"
 #include "worker/data/label_spec.h"
 #include "worker/data/tfrecord/example_parser.h"
 
@@ -62,6 +63,7 @@ class TfrecordEncoder {
     proto::TfrecordFeature spec;
     size_t parsed = 0;                                  // The index in the parser's list.
     std::optional<ElementType> raw;                     // The type of raw elements.
+    std::optional<ImageTarget> image;                   // What an image file becomes.
     std::unordered_map<std::string_view, int32_t> ids;  // By name; of the vocabulary in `spec`.
     const LabelSpec* label = nullptr;                   // Null for a feature.
     std::string taker;                                  // Of the label, for messages.
@@ -92,6 +94,7 @@ class TfrecordEncoder {
                              std::string_view record, char* row) const;
   absl::Status EncodeNames(const Feature& feature, const FeatureValues& values, char* at) const;
   absl::Status EncodeRaw(const Feature& feature, const FeatureValues& values, char* at) const;
+  absl::Status EncodeImage(const Feature& feature, const FeatureValues& values, char* at) const;
   // Stores a value of the target's type.
   template <typename T>
   absl::Status Store(const Feature& feature, T value, char* at) const;

@@ -91,6 +91,21 @@ constexpr BadCase kCases[] = {
      {Job(
          R"({"train": {"tfrecord": {"features": {"name": "x", "decode": "raw", "dtype": "uint8", "vocabulary": ["a"]}}}})")}},
     {kConflict,
+     "a type for an image",
+     {Job(
+         R"({"train": {"tfrecord": {"features": {"name": "x", "decode": "image", "dtype": "uint8"}}}})")}},
+    {kShape,
+     "an image of two channels",
+     {Job(
+         R"({"train": {"tfrecord": {"features": {"name": "x", "decode": "image", "shape": [2, 2, 2]}}}})")}},
+    {kShape,
+     "an image for an input that takes none",
+     {Job(R"({"train": {"tfrecord": {"features": {"name": "x", "decode": "image"}}}})")}},
+    {kForeign,
+     "bytes that are not an image",
+     {Job(
+         R"({"train": {"tfrecord": {"features": {"name": "name", "decode": "image", "shape": [4, 2]}}}})")}},
+    {kConflict,
      "unknown names without a vocabulary",
      {Job(R"({"train": {"tfrecord": {"features": {"name": "x", "unknown": true}}}})")}},
     {kConflict,

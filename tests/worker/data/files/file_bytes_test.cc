@@ -85,5 +85,21 @@ TEST(FileBytesTest, DeferredContentsOfAnotherSizeAreAnError) {
               HasSubstr("data file later: 3 bytes of numbers, expected 4"));
 }
 
+TEST(FileBytesTest, ComputedContentsAreThoseOfTheFunction) {
+  const auto file = FileBytes::Computed(
+      "sums", 8,
+      [](uint64_t offset, size_t count, std::string* scratch) -> absl::StatusOr<const char*> {
+        if (offset == 5) return absl::DataLossError("byte 5");
+        *scratch = std::string(count, static_cast<char>('a' + offset));
+        return scratch->data();
+      });
+  EXPECT_EQ(file->size(), 8u);
+  EXPECT_FALSE(file->in_memory());
+  EXPECT_TRUE(file->CheckUnchanged().ok());
+  std::string scratch;
+  EXPECT_EQ(std::string(*file->Read(2, 3, &scratch), 3), "ccc");
+  EXPECT_TRUE(absl::IsDataLoss(file->Read(5, 1, &scratch).status()));
+}
+
 }  // namespace
 }  // namespace cairn::worker

@@ -48,6 +48,20 @@ TEST(LoadFileTest, WhatUnpacksBeyondTheLimitIsRefused) {
   EXPECT_EQ(file.status().code(), absl::StatusCode::kResourceExhausted);
 }
 
+TEST(LoadFileTest, AFileOfLimitedSizeIsReadWholeWithItsFingerprint) {
+  for (const size_t size : {size_t{100}, size_t{3} << 20}) {
+    const std::string path = WriteDataFile("whole", std::string(size, 'x'));
+    const auto file = ReadWholeFile(path, size);
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_TRUE((*file)->in_memory());
+    EXPECT_TRUE(Contents(**file) == std::string(size, 'x'));
+    EXPECT_EQ(*ContentsFingerprint(**file), *FileFingerprint(path));
+  }
+  const absl::Status status = ReadWholeFile(WriteDataFile("whole", "abcd"), 3).status();
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("whole: it has 4 bytes, at most 3 are read"));
+}
+
 TEST(LoadFileTest, ASizeNeedsARegularFile) {
   EXPECT_EQ(*FileSize(WriteDataFile("sized", "abc")), 3u);
   EXPECT_TRUE(absl::IsNotFound(FileSize(::testing::TempDir() + "/gone").status()));

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/nn/test_model.h"
 #include "tests/worker/data/data_files.h"
+#include "tests/worker/data/images/image_bytes.h"
 #include "tests/worker/data/tfrecord/example_bytes.h"
 
 namespace cairn::worker {
@@ -18,6 +19,7 @@ using cairn::testing::BytesFeature;
 using cairn::testing::ExampleBytes;
 using cairn::testing::FloatsFeature;
 using cairn::testing::IntsFeature;
+using cairn::testing::PngBytes;
 using cairn::testing::Raw;
 using cairn::testing::RecordBytes;
 using cairn::testing::WriteDataFile;
@@ -98,6 +100,23 @@ TEST(TfrecordEncoderTest, FeaturesOfOneInputFollowEachOther) {
         {{"a", BytesFeature({name})}, {"b", FloatsFeature({0.5})}, {"y", IntsFeature({1})}});
   };
   EXPECT_EQ(reading.Values({example("v"), example("w")}), "0.500 1.000 0.500 2.000 ");
+}
+
+TEST(TfrecordEncoderTest, ImagesAreDecodedAndResized) {
+  Reading reading(R"({"name": "x", "decode": "image"})", "", "1, 2, 1");
+  EXPECT_TRUE(reading.encoder.CheckShapes().ok());
+  const std::string same = PngBytes(1, 2, 1, "\x03\xff");
+  const std::string wide = PngBytes(1, 4, 1, std::string("\x00\x01\x02\x03", 4));
+  EXPECT_EQ(reading.Values({With("x", BytesFeature({same})), With("x", BytesFeature({wide}))}),
+            "3.000 255.0 0.500 2.500 ");
+  EXPECT_THAT(reading.Values({With("x", BytesFeature({same.substr(0, 50)}))}),
+              HasSubstr("feature \"x\" has an image: the PNG image is damaged: it is cut off"));
+  EXPECT_THAT(reading.Values({With("x", BytesFeature({same, same}))}),
+              HasSubstr("has 2 bytes values, \"decode\": \"image\" takes one of bytes"));
+  EXPECT_THAT(reading.Values({With("x", IntsFeature({1}))}), HasSubstr("takes one of bytes"));
+  Reading flat(R"({"name": "x", "decode": "image"})");
+  EXPECT_THAT(std::string(flat.encoder.CheckShapes().message()),
+              HasSubstr("feature \"x\" is an image, and its shape is (2,); images have"));
 }
 
 TEST(TfrecordEncoderTest, ListsOfAnyLengthArePaddedAndCut) {

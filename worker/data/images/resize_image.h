@@ -1,0 +1,42 @@
+#ifndef CAIRN_WORKER_DATA_IMAGES_RESIZE_IMAGE_H_
+#define CAIRN_WORKER_DATA_IMAGES_RESIZE_IMAGE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "worker/data/images/image.h"
+
+namespace cairn::worker {
+
+// What images of any size become.
+struct ImageTarget {
+  enum class Aspect {
+    kStretch,  // The whole image, with another aspect ratio.
+    kCrop,     // Its largest middle part that has the target's aspect ratio.
+    kPad,      // The whole image in the middle of the target, and zeros around it.
+  };
+  int64_t height = 0;
+  int64_t width = 0;
+  int channels = 0;
+  bool is_nearest = false;  // Otherwise bilinear.
+  Aspect aspect = Aspect::kStretch;
+
+  int64_t elements() const { return height * width * channels; }
+};
+
+// The elements of a resized image (height, width, channels), as bytes if all of them are whole
+// numbers because of the interpolation or because the size stays. Otherwise float32.
+struct ResizedImage {
+  bool is_float = false;
+  std::string data;
+};
+
+// Resizes an image with the target's channels as Keras's image_dataset_from_directory does: by
+// TensorFlow's resize with half-pixel centers and without antialiasing, in the same float32
+// arithmetic. An image has at least one row and one column after it was resized; TensorFlow fails
+// where kPad leaves none.
+ResizedImage ResizeImage(const Image& image, const ImageTarget& target);
+
+}  // namespace cairn::worker
+
+#endif  // CAIRN_WORKER_DATA_IMAGES_RESIZE_IMAGE_H_
