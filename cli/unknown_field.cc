@@ -29,6 +29,8 @@ constexpr const char* kOtherForm[] = {"metric_arguments",
                                       "one_hot_outputs",
                                       "learning_rate_schedule",
                                       "validation_freq_epochs",
+                                      "save_freq_word",
+                                      "schedule_epochs",
                                       "target_array"};
 
 // Fields of the file that the message does not have.
