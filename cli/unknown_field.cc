@@ -38,7 +38,8 @@ struct FileField {
   const char* type;
   const char* name;
 };
-constexpr FileField kFileFields[] = {{"Job", "loss_weights"}, {"Metric", "as"}};
+constexpr FileField kFileFields[] = {
+    {"Job", "loss_weights"}, {"Job", "weighted_metrics"}, {"Metric", "as"}};
 
 absl::Status Bad(const std::string& path, std::string_view problem) {
   return absl::InvalidArgumentError(path.empty() ? std::string(problem)

@@ -48,7 +48,6 @@ constexpr Advice kAdvices[] = {
     {"Job", "criterion lossfn lossfunction objective", R"(here it is "loss")"},
     {"Job", "optim", R"(here it is "optimizer")"},
 
-    {"Job", "weightedmetrics", R"(weights do not matter to metrics; say them under "metrics")"},
     {"Job",
      "runeagerly jitcompile stepsperexecution autoscaleloss maxqueuesize usemultiprocessing "
      "device devices gpus mixedprecision dtype",

@@ -158,6 +158,44 @@ class JobFile(unittest.TestCase):
         self.assert_same_weights()
         self.assert_same_log("ours.csv", "theirs.csv")
 
+    def test_weighted_metrics(self):
+        weights = np.random.default_rng(4).uniform(0, 3, EXAMPLES).astype("float32")
+        np.save(f"{self.folder}/w.npy", weights)
+        self.run_job(epochs=3, train=self.source(sample_weight="w.npy"),
+                     validation=self.source(sample_weight="w.npy"),
+                     weighted_metrics=["mae", {"name": "root_mean_squared_error"}, "r2_score"],
+                     callbacks=[{"name": "csv_logger", "filename": "ours.csv"}])
+        self.model.compile(keras.optimizers.SGD(0.1), "mse", metrics=["mae"], weighted_metrics=[
+            "mae", keras.metrics.RootMeanSquaredError(), keras.metrics.R2Score()])
+        self.model.fit(self.x, self.y, sample_weight=weights, batch_size=BATCH, epochs=3,
+                       shuffle=False, verbose=0, validation_data=(self.x, self.y, weights),
+                       callbacks=[self.keras_log()])
+        self.assert_same_weights()
+        self.assert_same_log("ours.csv", "theirs.csv")
+
+    def test_class_weights_in_weighted_metrics(self):
+        """Metrics of all kinds of states, in training; the validation has no class weights."""
+        labels = (self.y[:, 0] > 0).astype("float32")
+        np.save(f"{self.folder}/y.npy", labels)
+        names = ["binary_accuracy", "precision", "auc"]
+        self.twin = keras.Sequential([keras.Input((4,)), layers.Dense(1, activation="sigmoid")])
+        self.model = keras.models.clone_model(self.twin)
+        self.model.set_weights(self.twin.get_weights())
+        self.run_job(epochs=3, loss="binary_crossentropy", metrics=names, weighted_metrics=names,
+                     class_weight={"0": 0.5, "1": 3}, validation=self.source(),
+                     callbacks=[{"name": "csv_logger", "filename": "ours.csv"}])
+
+        def metrics():
+            return ["binary_accuracy", keras.metrics.Precision(name="precision"),
+                    keras.metrics.AUC(name="auc")]
+        self.model.compile(keras.optimizers.SGD(0.1), "binary_crossentropy", metrics=metrics(),
+                           weighted_metrics=metrics())
+        self.model.fit(self.x, labels, batch_size=BATCH, epochs=3, shuffle=False, verbose=0,
+                       class_weight={0: 0.5, 1: 3}, validation_data=(self.x, labels),
+                       callbacks=[self.keras_log()])
+        self.assert_same_weights()
+        self.assert_same_log("ours.csv", "theirs.csv")
+
     def test_rows_and_drop_remainder(self):
         status = self.run_job(epochs=3, train=self.source(rows=[7, 40], drop_remainder=True),
                               validation=self.source(rows=[40, 50]))
