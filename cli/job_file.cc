@@ -183,6 +183,9 @@ absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string
   for (auto& [name, model] : *job.mutable_models()) Resolve(folder, &model);
   if (ResumesFromFile(job)) Resolve(folder, job.mutable_resume_from()->mutable_name());
   if (job.resume_from().has_state()) Resolve(folder, job.mutable_resume_from()->mutable_state());
+  for (proto::Callback& callback : *job.mutable_callbacks()) {
+    if (!callback.filename().empty()) Resolve(folder, callback.mutable_filename());
+  }
   ResolveData(folder, job.mutable_train());
   if (job.has_validation()) ResolveData(folder, job.mutable_validation());
   return job;

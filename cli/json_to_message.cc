@@ -34,12 +34,14 @@ const FieldDescriptor* FieldFor(const Descriptor& type, const std::string& key, 
   if (value.is_object()) {
     if (const auto* schedule = type.FindFieldByName(key + "_schedule")) return schedule;
   }
-  // "target" is a number or names an array.
+  // "target" is a number or names an array; "save_freq" is a number or a word.
   if (value.is_string()) {
-    const auto* array = type.FindFieldByName(key + "_array");
-    if (array != nullptr && !array->is_repeated()) return array;
+    for (const char* suffix : {"_array", "_word"}) {
+      const auto* field = type.FindFieldByName(key + suffix);
+      if (field != nullptr && !field->is_repeated()) return field;
+    }
   }
-  // "validation_freq" is a number or a list of epochs.
+  // "validation_freq" is a number or a list of epochs, "schedule" a schedule or a list by epoch.
   if (value.is_array()) {
     const auto* epochs = type.FindFieldByName(key + "_epochs");
     if (epochs != nullptr && epochs->is_repeated()) return epochs;

@@ -1,8 +1,10 @@
 #include "cli/output_fields.h"
 
+#include <algorithm>
 #include <functional>
 #include <initializer_list>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cli/json_text.h"
@@ -75,11 +77,12 @@ absl::Status ReadWeight(const std::string& path, const json& value, proto::Train
 
 // Adds a metric, which is a name or an object, to `owner`, a Job or a TrainedOutput.
 template <typename Owner>
-absl::Status ReadMetric(const std::string& path, json metric, Owner* owner) {
-  if (metric.is_string()) {
+absl::Status ReadMetric(const std::string& path, json metric, bool weighted, Owner* owner) {
+  if (metric.is_string() && !weighted) {
     owner->add_metrics(metric.get<std::string>());
     return absl::OkStatus();
   }
+  if (metric.is_string()) metric = json{{"name", metric}};
   if (!metric.is_object()) return Bad(path, absl::StrCat(ShortJson(metric), " is not a string"));
   std::string called;
   if (const auto as = metric.find("as"); as != metric.end()) {
@@ -91,6 +94,7 @@ absl::Status ReadMetric(const std::string& path, json metric, Owner* owner) {
   }
   proto::MetricArguments* arguments = owner->add_metric_arguments();
   arguments->set_index(owner->metrics_size());
+  arguments->set_weighted(weighted);
   CAIRN_RETURN_IF_ERROR(Under(path, JsonToMessage(metric, arguments->mutable_metric())));
   if (arguments->metric().name().empty()) {
     return Bad(path + ".name", R"(is missing; for example "name": "auc")");
@@ -101,10 +105,11 @@ absl::Status ReadMetric(const std::string& path, json metric, Owner* owner) {
 
 // Reads a list of metrics, or a single one.
 template <typename Owner>
-absl::Status ReadMetrics(const std::string& path, const json& metrics, Owner* owner) {
-  if (!metrics.is_array()) return ReadMetric(path, metrics, owner);
+absl::Status ReadMetrics(const std::string& path, const json& metrics, bool weighted,
+                         Owner* owner) {
+  if (!metrics.is_array()) return ReadMetric(path, metrics, weighted, owner);
   for (size_t i = 0; i < metrics.size(); ++i) {
-    CAIRN_RETURN_IF_ERROR(ReadMetric(absl::StrCat(path, "[", i, "]"), metrics[i], owner));
+    CAIRN_RETURN_IF_ERROR(ReadMetric(absl::StrCat(path, "[", i, "]"), metrics[i], weighted, owner));
   }
   return absl::OkStatus();
 }
@@ -117,11 +122,43 @@ bool HasLists(const json& value) {
   return false;
 }
 
-absl::Status TakeMetrics(const json& metrics, proto::Job* job) {
-  if (HasLists(metrics) || IsByName(metrics, *proto::Metric::descriptor())) {
-    return ReadEntries("metrics", metrics, ReadMetrics<proto::TrainedOutput>, job);
+absl::Status TakeMetrics(const char* field, const json& metrics, bool weighted, proto::Job* job) {
+  if (!HasLists(metrics) && !IsByName(metrics, *proto::Metric::descriptor())) {
+    return ReadMetrics(field, metrics, weighted, job);
   }
-  return ReadMetrics("metrics", metrics, job);
+  const auto read = [weighted](const std::string& path, const json& value,
+                               proto::TrainedOutput* output) {
+    return ReadMetrics(path, value, weighted, output);
+  };
+  return ReadEntries(field, metrics, read, job);
+}
+
+// As Keras: a weighted metric with the name of another one of the same output is called
+// weighted_NAME.
+template <typename Owner>
+void NameWeighted(const std::vector<std::string>& others, Owner* owner) {
+  for (const proto::MetricArguments& arguments : owner->metric_arguments()) {
+    const auto index = static_cast<int>(arguments.index());
+    std::string& name = *owner->mutable_metrics(index);
+    const auto& before = owner->metrics();
+    const bool is_taken = std::count(others.begin(), others.end(), name) > 0 ||
+                          std::count(before.begin(), before.begin() + index, name) > 0;
+    if (arguments.weighted() && is_taken) name = "weighted_" + name;
+  }
+}
+
+void NameAllWeighted(proto::Job* job) {
+  NameWeighted({}, job);
+  for (int i = 0; i < job->outputs_size(); ++i) {
+    std::vector<std::string> others;
+    for (int j = 0; j < i; ++j) {
+      const proto::TrainedOutput& other = job->outputs(j);
+      const bool is_same =
+          other.name() == job->outputs(i).name() && other.position() == job->outputs(i).position();
+      if (is_same) others.insert(others.end(), other.metrics().begin(), other.metrics().end());
+    }
+    NameWeighted(others, job->mutable_outputs(i));
+  }
 }
 
 absl::Status TakeWeights(const json& weights, proto::Job* job) {
@@ -181,10 +218,14 @@ absl::Status TakeOutputs(json* object, proto::Job* job) {
     CAIRN_RETURN_IF_ERROR(TakeWeights(*weights, job));
     object->erase("loss_weights");
   }
-  if (const auto metrics = object->find("metrics"); metrics != object->end()) {
-    CAIRN_RETURN_IF_ERROR(TakeMetrics(*metrics, job));
-    object->erase("metrics");
+  for (const char* field : {"metrics", "weighted_metrics"}) {
+    const auto metrics = object->find(field);
+    if (metrics == object->end()) continue;
+    const bool weighted = std::string_view(field) == "weighted_metrics";
+    CAIRN_RETURN_IF_ERROR(TakeMetrics(field, *metrics, weighted, job));
+    object->erase(field);
   }
+  NameAllWeighted(job);
   return absl::OkStatus();
 }
 

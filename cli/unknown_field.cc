@@ -29,6 +29,8 @@ constexpr const char* kOtherForm[] = {"metric_arguments",
                                       "one_hot_outputs",
                                       "learning_rate_schedule",
                                       "validation_freq_epochs",
+                                      "save_freq_word",
+                                      "schedule_epochs",
                                       "target_array"};
 
 // Fields of the file that the message does not have.
@@ -36,7 +38,8 @@ struct FileField {
   const char* type;
   const char* name;
 };
-constexpr FileField kFileFields[] = {{"Job", "loss_weights"}, {"Metric", "as"}};
+constexpr FileField kFileFields[] = {
+    {"Job", "loss_weights"}, {"Job", "weighted_metrics"}, {"Metric", "as"}};
 
 absl::Status Bad(const std::string& path, std::string_view problem) {
   return absl::InvalidArgumentError(path.empty() ? std::string(problem)

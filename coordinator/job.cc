@@ -246,7 +246,7 @@ void Job::HalveRate(const std::string& why, EventTime now, Outbox* outbox) {
   run.set_stopped(false);
   journaled_.Note(
       absl::StrCat(why, ": back to ", CheckpointName(checkpoint), " with half the learning rate, ",
-                   storage::RatesOf(run).rbegin()->learning_rate()),
+                   storage::RateOfBatch(run, journaled_.LowWaterOf(checkpoint))),
       now);
   NextGeneration(checkpoint, now, outbox);
 }
@@ -677,7 +677,7 @@ void Job::Reopen(EventTime now, Outbox* outbox) {
   if (plan().has_value()) {
     const uint64_t checkpoint = journaled_.NewestCheckpoint();
     journaled_.run().set_nonfinite_in_vain(0);
-    EpochCallbacks::Forget(journaled_.LowWaterOf(checkpoint), &journaled_.run());
+    EpochCallbacks::Prepare(*plan(), journaled_.LowWaterOf(checkpoint), &journaled_.run());
     journaled_.run().set_starts_exhausted(0);
     journaled_.BeginGeneration(checkpoint, outbox);
     journaled_.Note(absl::StrCat("resumed from ", CheckpointName(checkpoint)), now);

@@ -19,6 +19,7 @@
 #include "job/job_numbers.h"
 #include "job/job_objective.h"
 #include "job/job_outputs.h"
+#include "job/job_plan.h"
 #include "job/model_objectives.h"
 #include "job/model_program.h"
 #include "job/partitioner.h"
@@ -86,8 +87,21 @@ absl::Status CheckClassWeight(const proto::Job& job, const nn::Model& model,
                 .status());
 }
 
+absl::Status CheckScale(const proto::Job& job) {
+  if (!job.scale_learning_rate()) return absl::OkStatus();
+  if (job.optimizer().has_learning_rate_schedule()) {
+    return Invalid("scale_learning_rate: multiplies a number, the optimizer has the schedule ",
+                   job.optimizer().learning_rate_schedule().name(), "; multiply its rates instead");
+  }
+  if (job::ResolveNumbers(job).updates.synchronous) return absl::OkStatus();
+  return Invalid(
+      "scale_learning_rate: multiplies by the batches of an update, and those of an asynchronous "
+      R"(job are single batches; say "strategy": {"parameter_server": {"mode": "sync"}})");
+}
+
 absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
   CAIRN_RETURN_IF_ERROR(CreateCallbacks(job).status());
+  CAIRN_RETURN_IF_ERROR(CheckScale(job));
   if (job::HasModels(job)) return CheckMetricNames(job);
   if (job.optimizer().name().empty()) return Invalid("optimizer: is missing");
   CAIRN_ASSIGN_OR_RETURN(const nn::Objective objective, job::CreateObjective(job, model));

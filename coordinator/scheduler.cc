@@ -11,9 +11,11 @@
 #include "common/failpoint.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "coordinator/callbacks/create_callbacks.h"
 #include "coordinator/job_difference.h"
 #include "coordinator/job_sizes.h"
 #include "coordinator/note.h"
+#include "job/callback_kinds.h"
 #include "job/job_plan.h"
 #include "job/strategy.h"
 #include "storage/job_records.h"
@@ -25,6 +27,8 @@ constexpr absl::Duration kHeartbeat = absl::Seconds(1);
 // How long a job rests after a checkpoint for a stop that does not follow.
 constexpr absl::Duration kRestAfterStop = absl::Seconds(60);
 constexpr int64_t kProfileStepsMax = 10000;
+constexpr char kBackupIsBuiltIn[] =
+    "backup_and_restore is built in: the job goes on from its newest checkpoint in any case";
 // A client that uploads weights calls every 20 s.
 constexpr absl::Duration kUploaderIsGone = absl::Minutes(3);
 
@@ -56,6 +60,18 @@ MembershipOptions Of(const proto::ClusterRecord& cluster, MembershipOptions opti
   options.cluster_id = cluster.cluster_id();
   options.term = cluster.term();
   return options;
+}
+
+// The files of csv_loggers are on this machine.
+absl::Status CheckCsvFiles(const proto::Job& job) {
+  CAIRN_ASSIGN_OR_RETURN(const JobCallbacks callbacks, CreateCallbacks(job));
+  for (const CsvLogger& log : callbacks.csv_loggers) {
+    const absl::Status status = log.CheckFile();
+    if (status.ok()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "callbacks.filename: the coordinator writes this file of csv_logger, ", status.message()));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -318,6 +334,7 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
     return SubmitAgain(known, job, now);
   }
   CAIRN_RETURN_IF_ERROR(CheckMembersFit(request.job()));
+  CAIRN_RETURN_IF_ERROR(CheckCsvFiles(request.job()));
   std::vector<PsSize> sizes = job.sizes;
   if (members_.options().workers_hold_parameters && sizes.size() > 1 &&
       job::KeepsReplicas(request.job().strategy())) {
@@ -346,6 +363,12 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
   outbox->PutSynced(storage::JobKey(record.job_id()), record);
   if (!verdict.warning.empty()) {
     AddNote(record.job_id(), absl::StrCat("WARNING: ", verdict.warning), now, &records.run);
+  }
+  for (const proto::Callback& callback : record.job().callbacks()) {
+    if (!job::IsCallback(callback.name(), "backup_and_restore")) continue;
+    AddNote(record.job_id(), kBackupIsBuiltIn, now, &records.run);
+  }
+  if (!records.run.notes().empty()) {
     outbox->PutSynced(storage::RunKey(record.job_id()), records.run);
   }
   outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.accept_job"); });

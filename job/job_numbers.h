@@ -10,6 +10,9 @@ namespace cairn::job {
 
 // The maximum number of training batches of a job: 12 days at one microsecond per batch.
 inline constexpr int64_t kTotalBatchesMax = int64_t{1} << 40;
+// The maximum number of epochs of which each can have its own learning rate. All rates are in the
+// job's records.
+inline constexpr int64_t kScheduledEpochsMax = 50'000;
 // The maximum batch size; nn::Executor has the same limit.
 inline constexpr int64_t kBatchSizeMax = int64_t{1} << 20;
 

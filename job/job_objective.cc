@@ -59,7 +59,7 @@ std::vector<JobMetric> JobMetrics(const proto::Job& job) {
   for (int i = 0; i < job.metrics_size(); ++i) metrics[i].config.set_name(job.metrics(i));
   for (const proto::MetricArguments& more : job.metric_arguments()) {
     if (more.index() >= metrics.size()) continue;
-    metrics[more.index()] = {more.metric(), static_cast<int>(more.output())};
+    metrics[more.index()] = {more.metric(), static_cast<int>(more.output()), more.weighted()};
   }
   return metrics;
 }
@@ -81,8 +81,8 @@ absl::StatusOr<nn::Objective> CreateObjective(const proto::Job& job, const nn::M
       return absl::InvalidArgumentError(
           absl::StrCat(path, ": the model has no output ", output, ", only ", outputs));
     }
-    auto metric =
-        nn::CreateMetric(metrics[i].config, *losses[output].loss, model.outputs()[output].shape);
+    auto metric = nn::CreateMetric(metrics[i].config, *losses[output].loss,
+                                   model.outputs()[output].shape, metrics[i].weighted);
     CAIRN_RETURN_IF_ERROR(At(path, metric.status()));
     output_metrics.push_back({.metric = *std::move(metric), .output = output});
   }

@@ -15,6 +15,8 @@ struct JobMetric {
   proto::Metric config;
   // An index into Model::outputs().
   int output = 0;
+  // Examples count with their weights.
+  bool weighted = false;
 };
 
 // The metrics of a job, in the order of Job.metrics.

@@ -34,6 +34,16 @@ const char* FieldOf(const proto::TrainedOutput& said) {
   return said.has_loss_weight() ? "loss_weights" : "metrics";
 }
 
+// Appends metrics with their arguments; an index of the arguments is one of their own list.
+template <typename From, typename To>
+void AppendMetrics(const From& from, To* to) {
+  for (proto::MetricArguments arguments : from.metric_arguments()) {
+    arguments.set_index(arguments.index() + static_cast<uint32_t>(to->metrics_size()));
+    *to->add_metric_arguments() = std::move(arguments);
+  }
+  to->mutable_metrics()->MergeFrom(from.metrics());
+}
+
 // The settings of each output, in the model's order.
 absl::StatusOr<std::vector<proto::TrainedOutput>> Collect(const nn::Model& model,
                                                           const proto::Job& job) {
@@ -46,7 +56,12 @@ absl::StatusOr<std::vector<proto::TrainedOutput>> Collect(const nn::Model& model
       return Invalid(FieldOf(said), ": lists ", said.position() + 1, " outputs, the model has ",
                      outputs.size());
     }
-    outputs[position].MergeFrom(said);
+    // "metrics" and "weighted_metrics" have an entry each.
+    AppendMetrics(said, &outputs[position]);
+    proto::TrainedOutput rest = said;
+    rest.clear_metrics();
+    rest.clear_metric_arguments();
+    outputs[position].MergeFrom(rest);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     outputs[i].set_name(model.outputs()[i].name);
@@ -63,28 +78,26 @@ absl::StatusOr<std::vector<proto::TrainedOutput>> Collect(const nn::Model& model
 
 void SetOnlyOutput(proto::TrainedOutput only, proto::Job* job) {
   *job->mutable_loss() = only.loss();
-  if (!only.metrics().empty()) {
-    *job->mutable_metrics() = only.metrics();
-    *job->mutable_metric_arguments() = only.metric_arguments();
-  }
+  AppendMetrics(only, job);
   job->clear_outputs();
   if (only.has_loss_weight()) job->add_outputs()->set_loss_weight(only.loss_weight());
 }
 
-void AddMetric(const std::string& name, const proto::Metric& metric, uint32_t output,
+void AddMetric(const std::string& name, proto::MetricArguments arguments, uint32_t output,
                proto::Job* job) {
-  proto::MetricArguments* arguments = job->add_metric_arguments();
-  arguments->set_index(job->metrics_size());
-  arguments->set_output(output);
-  *arguments->mutable_metric() = metric;
+  arguments.set_index(job->metrics_size());
+  arguments.set_output(output);
+  *job->add_metric_arguments() = std::move(arguments);
   job->add_metrics(absl::StrCat(job->outputs(static_cast<int>(output)).name(), "_", name));
 }
 
 void AddMetrics(const proto::TrainedOutput& output, proto::Job* job) {
-  std::vector<proto::Metric> metrics(output.metrics_size());
-  for (int i = 0; i < output.metrics_size(); ++i) metrics[i].set_name(output.metrics(i));
+  std::vector<proto::MetricArguments> metrics(output.metrics_size());
+  for (int i = 0; i < output.metrics_size(); ++i) {
+    metrics[i].mutable_metric()->set_name(output.metrics(i));
+  }
   for (const proto::MetricArguments& more : output.metric_arguments()) {
-    if (more.index() < metrics.size()) metrics[more.index()] = more.metric();
+    if (more.index() < metrics.size()) metrics[more.index()] = more;
   }
   for (int i = 0; i < output.metrics_size(); ++i) {
     AddMetric(output.metrics(i), metrics[i], output.position(), job);
@@ -100,8 +113,8 @@ absl::Status SetOutputs(const std::vector<proto::TrainedOutput>& outputs, proto:
   job->clear_metric_arguments();
   job->clear_loss();
   job->clear_outputs();
-  proto::Metric loss;
-  loss.set_name("loss");
+  proto::MetricArguments loss;
+  loss.mutable_metric()->set_name("loss");
   for (const proto::TrainedOutput& output : outputs) {
     proto::TrainedOutput* added = job->add_outputs();
     *added = output;

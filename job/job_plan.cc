@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "job/callback_kinds.h"
 #include "job/field_checks.h"
 #include "job/job_numbers.h"
 
@@ -86,6 +87,12 @@ absl::StatusOr<proto::JobPlan> MakeJobPlan(const proto::JobRecord& record,
                                                    " batches; set at most ", epochs_max));
   }
   const int64_t total = job.has_steps() ? job.steps() : epochs * per_epoch;
+  for (int i = 0; i < job.callbacks_size(); ++i) {
+    if (!IsCallback(job.callbacks(i).name(), "learning_rate_scheduler")) continue;
+    if (total / per_epoch <= kScheduledEpochsMax) continue;
+    return BadField(absl::StrCat("callbacks[", i, "]"), "the job has ", total / per_epoch,
+                    " epochs; learning_rate_scheduler is for at most ", kScheduledEpochsMax);
+  }
   // Only what the job says: the default is the size of the cluster, which may be larger.
   if (numbers.updates.batches_per_update > total) {
     return BadField(absl::StrCat("strategy.", StrategyName(job.strategy()), ".batches_per_update"),

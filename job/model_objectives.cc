@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "common/nearest_name.h"
 #include "common/status_macros.h"
+#include "job/callback_kinds.h"
 #include "job/field_checks.h"
 #include "job/model_expression.h"
 #include "nn/loss.h"
@@ -44,6 +45,8 @@ absl::Status CheckOtherFields(const proto::Job& job) {
       {"train.sample_weight", !job.train().sample_weight().empty(), "is for jobs of one model"},
       {"validation", job.has_validation(), kNoValidation},
       {"validation_fraction", job.has_validation_fraction(), kNoValidation},
+      {"scale_learning_rate", job.scale_learning_rate(),
+       "scales one learning rate, and each objective has its own; multiply their rates"},
       {"on_non_finite", job.on_non_finite() == "rollback",
        "\"rollback\" halves one learning rate, and each objective has its own; use \"reject\" or "
        "\"fail\""},
@@ -52,10 +55,13 @@ absl::Status CheckOtherFields(const proto::Job& job) {
     if (field.is_said) return BadField(field.name, field.reason);
   }
   for (int i = 0; i < job.callbacks_size(); ++i) {
-    if (job.callbacks(i).name() != "reduce_lr_on_plateau") continue;
-    return BadField(absl::StrCat("callbacks[", i, "]"),
-                    "reduce_lr_on_plateau changes one learning rate, and each objective has its "
-                    "own; give their optimizers schedules");
+    for (const char* kind :
+         {"reduce_lr_on_plateau", "learning_rate_scheduler", "learning_rate_warmup"}) {
+      if (!IsCallback(job.callbacks(i).name(), kind)) continue;
+      return BadField(absl::StrCat("callbacks[", i, "]"), kind,
+                      " changes one learning rate, and each objective has its own; give their "
+                      "optimizers schedules");
+    }
   }
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "job/field_checks.h"
 
@@ -88,6 +89,32 @@ int64_t ShardsOf(const proto::Partitioner& partitioner, absl::Span<const int64_t
     }
   }
   return std::clamp<int64_t>(shards, 1, rows);
+}
+
+std::string PartitionerText(const proto::Partitioner& partitioner) {
+  switch (partitioner.kind_case()) {
+    case proto::Partitioner::kFixedShards:
+      return absl::StrCat("fixed_shards ", partitioner.fixed_shards());
+    case proto::Partitioner::kMinSize: {
+      const proto::MinSizePartitioner& min_size = partitioner.min_size();
+      return absl::StrCat(
+          "min_size: min_shard_bytes ",
+          min_size.has_min_shard_bytes() ? min_size.min_shard_bytes() : kDefaultBytes,
+          ", max_shards ", min_size.has_max_shards() ? min_size.max_shards() : 1);
+    }
+    case proto::Partitioner::kMaxSize: {
+      const proto::MaxSizePartitioner& max_size = partitioner.max_size();
+      return absl::StrCat(
+          "max_size: max_shard_bytes ", max_size.max_shard_bytes(),
+          max_size.has_max_shards() ? absl::StrCat(", max_shards ", max_size.max_shards()) : "");
+    }
+    case proto::Partitioner::kMinSliceBytes:
+    case proto::Partitioner::KIND_NOT_SET:
+      break;
+  }
+  return absl::StrCat("min_slice_bytes ", partitioner.has_min_slice_bytes()
+                                              ? partitioner.min_slice_bytes()
+                                              : kDefaultBytes);
 }
 
 cluster::Placement PlacementOf(const proto::Partitioner& partitioner) {

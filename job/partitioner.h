@@ -2,6 +2,7 @@
 #define CAIRN_JOB_PARTITIONER_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -20,6 +21,9 @@ absl::Status CheckPartitioner(const proto::Partitioner& partitioner);
 // its number of rows. Requires CheckPartitioner.
 int64_t ShardsOf(const proto::Partitioner& partitioner, absl::Span<const int64_t> shape,
                  int ps_count);
+
+// "min_slice_bytes 262144", "min_size: min_shard_bytes 262144, max_shards 1": with defaults.
+std::string PartitionerText(const proto::Partitioner& partitioner);
 
 cluster::Placement PlacementOf(const proto::Partitioner& partitioner);
 

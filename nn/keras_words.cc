@@ -48,7 +48,6 @@ constexpr Advice kAdvices[] = {
     {"Job", "criterion lossfn lossfunction objective", R"(here it is "loss")"},
     {"Job", "optim", R"(here it is "optimizer")"},
 
-    {"Job", "weightedmetrics", R"(weights do not matter to metrics; say them under "metrics")"},
     {"Job",
      "runeagerly jitcompile stepsperexecution autoscaleloss maxqueuesize usemultiprocessing "
      "device devices gpus mixedprecision dtype",
@@ -85,7 +84,9 @@ constexpr Advice kAdvices[] = {
      R"("exponential_decay", "initial_learning_rate": 0.1, "decay_steps": 1000, "decay_rate": 0.9})"},
     {"Job", "fromlogits labelsmoothing delta",
      R"(it is an argument of the loss; say it under "loss", beside its "name")"},
-    {"Job", "earlystopping reducelronplateau modelcheckpoint terminateonnan",
+    {"Job",
+     "earlystopping reducelronplateau modelcheckpoint terminateonnan csvlogger backupandrestore "
+     "learningratescheduler learningratewarmup",
      R"(it is a callback: "callbacks": [{"name": "early_stopping", "patience": 3}])"},
     {"Job",
      "monitor patience mindelta restorebestweights savebestonly baseline factor cooldown "
@@ -193,12 +194,15 @@ constexpr Advice kAdvices[] = {
     {"Callback", "restorebest", R"(here it is "restore_best_weights")"},
     {"Callback", "savebest", R"(here it is "save_best_only")"},
     {"Callback", "minlearningrate", R"(here it is "min_lr")"},
+    {"Callback", "momentumcorrection", "a warm-up leaves the momentum as it is; leave it out"},
+    {"Callback", "stepsperepoch", "the job knows it; leave it out"},
+    {"Callback", "rates table", R"(here it is "schedule")"},
+    {"Callback", "sep delimiter", R"(here it is "separator")"},
     {"Callback", "filepath", "checkpoints lie in the state directory; leave it out"},
     {"Callback", "saveweightsonly", "a checkpoint has the optimizer's state too; leave it out"},
     {"Callback", "verbose", "what a callback decides is always shown; leave it out"},
     {"Callback", "period",
-     R"(every epoch has a checkpoint; for more of them say the job's )"
-     R"("checkpoint": {"every_steps": 200})"},
+     R"(every epoch has a checkpoint; for more of them say "save_freq", in batches)"},
     {"Loss Metric Optimizer LearningRateSchedule Callback",
      "classname config registeredname module",
      R"(name and arguments stand in one object: {"name": ..., ARGUMENT: ...})"},
@@ -254,12 +258,15 @@ constexpr Advice kAdvices[] = {
     {"callback", "savebest savebestmodel bestcheckpoint checkpoint",
      R"(use {"name": "model_checkpoint", "save_best_only": true})"},
     {"callback", "reducelr lronplateau plateau", "use 'reduce_lr_on_plateau'"},
-    {"callback", "tensorboard csvlogger history",
+    {"callback", "tensorboard history",
      "cairn history JOB --json has loss and metrics of every batch; leave it out"},
-    {"callback", "learningratescheduler",
-     R"(a rate that changes is a schedule: "optimizer": {"learning_rate": {"name": )"
-     R"("exponential_decay", ...}})"},
-    {"callback", "backupandrestore", "every job goes on from its newest checkpoint; leave it out"},
+    {"callback", "learningratewarmupcallback warmup warmupcallback", "use 'learning_rate_warmup'"},
+    {"callback", "learningrateschedulecallback lrscheduler lambdalr",
+     R"(use {"name": "learning_rate_scheduler", "schedule": [0.1, 0.01]})"},
+    {"callback", "metricaveragecallback",
+     "metrics cover the examples of all workers; leave it out"},
+    {"callback", "broadcastglobalvariablescallback",
+     "all workers have the same values; leave it out"},
     {"callback", "progbarlogger", "cairn run and cairn follow show the progress; leave it out"},
     {"callback", "swapemaweights", R"(say "use_ema": true under "optimizer")"},
 };

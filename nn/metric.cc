@@ -441,6 +441,20 @@ absl::Status InMetric(const std::string& name, const absl::Status& status) {
   return Bad(absl::StrCat("metric ", name, ": "), std::string(status.message()));
 }
 
+// Requires a state that is a sum over examples.
+Created Weighted(std::unique_ptr<MetricAccumulator> accumulator, const Config& config,
+                 const Setting& setting) {
+  const std::string name = FullName(config.name());
+  if (name == "loss") return Bad("the loss has its weights already; leave it out");
+  for (const char* of_batch : {"dice", "tversky", "circle"}) {
+    if (name == of_batch) return Bad("it is about all examples of a batch, so it has no weights");
+  }
+  if (config.num_regressors() > 0) {
+    return Bad("'num_regressors' counts examples, which have weights here; leave it out");
+  }
+  return CreateWeighted(std::move(accumulator), setting.loss.LabelCount(setting.output_shape));
+}
+
 Created CreateAccumulator(const Config& config, const Setting& setting) {
   const std::string asked = FullName(config.name());
   const std::string meant = IsAccuracy(asked) ? ResolveAccuracy(setting) : asked;
@@ -455,9 +469,12 @@ Created CreateAccumulator(const Config& config, const Setting& setting) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Metric>> CreateMetric(const proto::Metric& config, const Loss& loss,
-                                                     const Shape& output_shape) {
+                                                     const Shape& output_shape, bool weighted) {
   CAIRN_ASSIGN_OR_RETURN(MetricResult result, CreateMetricResult(config));
-  Created accumulator = CreateAccumulator(config, {loss, output_shape});
+  const Setting setting = {loss, output_shape};
+  Created accumulator = CreateAccumulator(config, setting);
+  if (accumulator.ok() && weighted)
+    accumulator = Weighted(*std::move(accumulator), config, setting);
   if (!accumulator.ok()) return InMetric(FullName(config.name()), accumulator.status());
   return std::make_unique<Metric>(*std::move(accumulator), std::move(result));
 }

@@ -14,7 +14,7 @@
 namespace cairn::nn {
 
 // A metric as in Keras: it accumulates a state over batches and computes its value from the state.
-// Sample weights are ignored. Immutable and thread-safe.
+// Immutable and thread-safe.
 class Metric {
  public:
   Metric(std::unique_ptr<MetricAccumulator> accumulator, MetricResult result)
@@ -37,10 +37,14 @@ class Metric {
 // accuracy for one output, otherwise sparse or categorical accuracy, as the loss's labels are.
 // Every loss is a metric too; "loss" is `loss` itself, with weights.
 //
+// `weighted`: as in Keras's weighted_metrics each example counts with its weight, Loss::Batch's.
+// Otherwise weights are ignored.
+//
 // INVALID_ARGUMENT: an unknown metric, labels or outputs that it does not support, an unknown
-// argument, or a value out of range.
+// argument, a value out of range, or a metric that cannot be weighted.
 absl::StatusOr<std::unique_ptr<Metric>> CreateMetric(const proto::Metric& config, const Loss& loss,
-                                                     const Shape& output_shape);
+                                                     const Shape& output_shape,
+                                                     bool weighted = false);
 
 // Creates only the function from a state to the metric's value, which needs no model. Errors as for
 // CreateMetric.

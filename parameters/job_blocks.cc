@@ -263,7 +263,7 @@ std::vector<ReplicatedState> JobBlocks::ReplicasAndClose(const absl::Status& why
   return states;
 }
 
-void JobBlocks::SetRates(std::shared_ptr<const RateChanges> rates) {
+void JobBlocks::SetRates(std::shared_ptr<const storage::RateChanges> rates) {
   owners_.RunOnAll([&](int thread) {
     for (size_t position = 0; position < blocks_.size(); ++position) {
       if (owner_of_[position] == thread) blocks_[position]->SetRates(rates);

@@ -14,6 +14,7 @@
 #include "parameters/blocks/reply_collector.h"
 #include "parameters/blocks/update_rule.h"
 #include "parameters/owner_threads.h"
+#include "storage/rate_changes.h"
 
 namespace cairn::parameters {
 
@@ -96,7 +97,7 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   std::vector<ReplicatedState> ReplicasAndClose(const absl::Status& why);
 
   // Applies all updates after this call with these rates. Waits like Capture.
-  void SetRates(std::shared_ptr<const RateChanges> rates);
+  void SetRates(std::shared_ptr<const storage::RateChanges> rates);
 
   // Answers all parked calls, and all later calls, with `why`. Waits like Capture.
   void Close(const absl::Status& why);

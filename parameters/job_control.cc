@@ -19,6 +19,7 @@
 #include "parameters/snapshots/snapshot.h"
 #include "parameters/update_replicator.h"
 #include "storage/disk_progress.h"
+#include "storage/rate_changes.h"
 
 namespace cairn::parameters {
 
@@ -355,8 +356,9 @@ absl::StatusOr<JobControl::Loaded> JobControl::Load(const Loading& loading) {
   const proto::JobPlan& plan = command.plan();
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<nn::Model> model, nn::Model::Create(plan.model()));
   const JobGeneration generation = {command.generation(), command.checkpoint()};
-  const auto rates =
-      command.rates().empty() ? nullptr : std::make_shared<const RateChanges>(command.rates());
+  const auto rates = command.rates().empty()
+                         ? nullptr
+                         : std::make_shared<const storage::RateChanges>(command.rates());
   Loaded loaded;
   CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const JobLayout> layout,
                          JobLayout::Create(plan, model->variables(), parts_.ps));
@@ -596,7 +598,7 @@ void JobControl::SetRates(const proto::SetRates& command) {
   const auto job = parts_.store->Find(command.job_id(), command.generation());
   // No reply is needed: the next Join tells the coordinator which job and generation this ps has.
   if (!job.ok()) return;
-  auto rates = std::make_shared<const RateChanges>(command.rates());
+  auto rates = std::make_shared<const storage::RateChanges>(command.rates());
   proto::TaskMessage message;
   proto::RatesReply& reply = *message.mutable_rates_set();
   reply.set_job_id(command.job_id());

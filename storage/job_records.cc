@@ -11,6 +11,7 @@
 #include "common/nearest_name.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
+#include "storage/rate_changes.h"
 
 namespace cairn::storage {
 namespace {
@@ -94,8 +95,9 @@ void FillFaults(const proto::RunRecord& run, proto::JobStatus* status) {
 }
 
 void FillCallbacks(const proto::RunRecord& run, proto::JobStatus* status) {
-  const auto rates = RatesOf(run);
-  if (!rates.empty()) status->set_learning_rate(rates.rbegin()->learning_rate());
+  // Of the next batch, or of the last one.
+  const int64_t last = std::max<int64_t>(0, status->total_batches() - 1);
+  status->set_learning_rate(RateOfBatch(run, std::min(run.batches_done(), last)));
   *status->mutable_best() = run.best();
 }
 
@@ -262,22 +264,27 @@ absl::StatusOr<uint64_t> ResolveJob(absl::Span<const JobName> jobs, const std::s
 google::protobuf::RepeatedPtrField<proto::RateChange> RatesOf(const proto::RunRecord& run) {
   google::protobuf::RepeatedPtrField<proto::RateChange> rates;
   const auto& halved = run.rate_halved_at();
-  double rate = 0;
+  proto::RateChange last;
   double factor = 1;
   for (int i = 0, j = 0; i < run.rates_size() || j < halved.size();) {
-    int64_t from = 0;
+    proto::RateChange* change = rates.Add();
     if (j == halved.size() || (i < run.rates_size() && run.rates(i).from_batch() <= halved[j])) {
-      rate = run.rates(i).learning_rate();
-      from = run.rates(i++).from_batch();
+      last = run.rates(i++);
     } else {
       factor /= 2;
-      from = halved[j++];
+      // A warm-up goes on from the rate that it has reached.
+      last.set_learning_rate(RateChanges::ValueAt(last, halved[j]));
+      last.set_from_batch(halved[j++]);
     }
-    proto::RateChange* change = rates.Add();
-    change->set_from_batch(from);
-    change->set_learning_rate(rate * factor);
+    *change = last;
+    change->set_learning_rate(last.learning_rate() * factor);
+    change->set_increment(last.increment() * factor);
   }
   return rates;
+}
+
+double RateOfBatch(const proto::RunRecord& run, int64_t batch) {
+  return RateChanges(RatesOf(run)).At(batch).value_or(0);
 }
 
 std::string StateName(proto::JobState state) {

@@ -98,10 +98,13 @@ absl::StatusOr<std::vector<JobName>> ReadJobNames(const Journal& journal);
 // the existing jobs.
 absl::StatusOr<uint64_t> ResolveJob(absl::Span<const JobName> jobs, const std::string& reference);
 
-// The learning rates of a job, each valid from a batch on: those that callbacks decided, halved by
-// rollbacks. Empty: the rate follows from the job alone. The list only grows while no decision is
-// withdrawn.
+// The learning rates of a job, each valid from a batch on: those that callbacks fixed or decided,
+// halved by rollbacks. Empty: the optimizer's rate was never changed. The list only grows while no
+// decision is withdrawn.
 google::protobuf::RepeatedPtrField<proto::RateChange> RatesOf(const proto::RunRecord& run);
+
+// The learning rate with which this batch is trained, by RatesOf; 0 if there are no rates.
+double RateOfBatch(const proto::RunRecord& run, int64_t batch);
 
 // The state's name in output: "running", "finished".
 std::string StateName(proto::JobState state);

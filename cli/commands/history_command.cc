@@ -11,6 +11,7 @@
 #include "cli/status_json.h"
 #include "common/nonfinite_text.h"
 #include "common/status_macros.h"
+#include "storage/rate_changes.h"
 
 namespace cairn::cli {
 namespace {
@@ -27,7 +28,7 @@ class HistoryPrinter {
     per_epoch_ = std::max<int64_t>(1, chunk.batches_per_epoch());
     initial_epoch_ = chunk.initial_epoch();
     metric_names_ = {chunk.metric_names().begin(), chunk.metric_names().end()};
-    rates_ = {chunk.rates().begin(), chunk.rates().end()};
+    rates_ = storage::RateChanges(chunk.rates());
     for (const proto::BatchRecord& batch : chunk.batches()) {
       PrintMissingUpTo(batch.batch());
       Print(batch.batch(), &batch);
@@ -85,20 +86,14 @@ class HistoryPrinter {
   }
 
   // The learning rate of a batch that a callback has set, or 0 if none has.
-  double RateOf(int64_t batch) const {
-    double rate = 0;
-    for (const proto::RateChange& change : rates_) {
-      if (change.from_batch() <= batch) rate = change.learning_rate();
-    }
-    return rate;
-  }
+  double RateOf(int64_t batch) const { return rates_.At(batch).value_or(0); }
 
   void AddRate(int64_t batch, nlohmann::ordered_json* line) const {
-    if (!rates_.empty()) (*line)["learning_rate"] = RateOf(batch);
+    if (rates_.count() > 0) (*line)["learning_rate"] = RateOf(batch);
   }
 
   std::string RateText(int64_t batch) const {
-    return rates_.empty() ? "" : absl::StrFormat("  lr %.4g", RateOf(batch));
+    return rates_.count() == 0 ? "" : absl::StrFormat("  lr %.4g", RateOf(batch));
   }
 
   void PrintText(int64_t number, const proto::BatchRecord* batch) {
@@ -123,7 +118,7 @@ class HistoryPrinter {
   int64_t initial_epoch_ = 0;
   int64_t next_ = 0;
   std::vector<std::string> metric_names_;
-  std::vector<proto::RateChange> rates_;
+  storage::RateChanges rates_;
   std::vector<proto::EvaluationRecord> evaluations_;
 };
 

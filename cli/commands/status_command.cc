@@ -12,6 +12,8 @@
 #include "cli/view/cluster_text.h"
 #include "cli/view/loss_warning.h"
 #include "cli/view/shell_word.h"
+#include "cli/view/variables_text.h"
+#include "cluster/partition_map.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
 
@@ -145,8 +147,30 @@ absl::StatusOr<int> PrintOverview(const CommonFlags& flags, const FoundSource& f
   return kExitDone;
 }
 
-absl::StatusOr<int> PrintStatus(const CommonFlags& flags, const CommandContext& context) {
+// Where the variables of the job are.
+absl::StatusOr<int> PrintVariables(const CommonFlags& flags, const FoundSource& found,
+                                   const CommandContext& context) {
+  CAIRN_ASSIGN_OR_RETURN(const proto::JobPlan plan, found.source->GetPlan(flags.job));
+  CAIRN_RETURN_IF_ERROR(cluster::ValidatePartitionMap(plan.partition()));
+  if (flags.json) {
+    for (const auto& line : VariablesJson(plan)) *context.out << line.dump() << "\n";
+  } else {
+    *context.out << "job " << plan.job_id() << " (" << plan.job().name() << ")\n"
+                 << VariablesText(plan);
+  }
+  return kExitDone;
+}
+
+struct StatusFlags : CommonFlags {
+  bool variables = false;
+};
+
+absl::StatusOr<int> PrintStatus(const StatusFlags& flags, const CommandContext& context) {
+  if (flags.variables && flags.job.empty()) {
+    return absl::InvalidArgumentError("--variables: name the job, cairn status JOB --variables");
+  }
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
+  if (flags.variables) return PrintVariables(flags, found, context);
   if (flags.job.empty()) return PrintOverview(flags, found, context);
   CAIRN_ASSIGN_OR_RETURN(const proto::JobStatus job, found.source->GetJob(flags.job));
   if (flags.json) {
@@ -160,13 +184,16 @@ absl::StatusOr<int> PrintStatus(const CommonFlags& flags, const CommandContext& 
 }  // namespace
 
 Command MakeStatusCommand() {
-  auto flags = std::make_shared<CommonFlags>();
+  auto flags = std::make_shared<StatusFlags>();
   Command command;
   command.name = "status";
   command.description = "Show the state of a job, or without JOB that of the cluster and its jobs";
-  command.examples = {"cairn status", "cairn status fashion_mnist_cnn --json"};
+  command.examples = {"cairn status", "cairn status fashion_mnist_cnn --json",
+                      "cairn status fashion_mnist_cnn --variables"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set, /*is_required=*/false);
+    set->AddBool("--variables", &flags->variables,
+                 "Show where the job's variables are: shape, rows, ps and bytes of each shard");
     flags->AddJson(set);
     flags->AddCluster(set);
   };

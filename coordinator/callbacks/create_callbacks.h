@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "coordinator/callbacks/callback.h"
+#include "coordinator/callbacks/csv_logger.h"
 #include "proto/job.pb.h"
 
 namespace cairn::coordinator {
@@ -19,18 +20,18 @@ struct MonitoringCallback {
   std::unique_ptr<Callback> callback;
 };
 
-// A job's callbacks in their initial state.
+// A job's callbacks in their initial state. (PlannedRates has those that fix learning rates.)
 struct JobCallbacks {
   // In the job's order.
   std::vector<MonitoringCallback> monitoring;
   // The job fails at the first loss that is not finite.
   bool terminate_on_nan = false;
-  // One of them sets the learning rate.
-  bool sets_rate = false;
+  std::vector<CsvLogger> csv_loggers;
 };
 
 // InvalidArgument, starting with the field's path: an unknown callback, an unknown or invalid
-// argument, or a monitored quantity that this job does not have.
+// argument, a monitored quantity that this job does not have, or callbacks that exclude each other.
+// `job` must outlive the result.
 absl::StatusOr<JobCallbacks> CreateCallbacks(const proto::Job& job);
 
 }  // namespace cairn::coordinator

@@ -9,9 +9,9 @@
 
 namespace cairn::coordinator {
 
-absl::StatusOr<EpochDecisions> EpochDecisions::Create(const proto::Job& job, float learning_rate) {
+absl::StatusOr<EpochDecisions> EpochDecisions::Create(const proto::Job& job) {
   CAIRN_ASSIGN_OR_RETURN(JobCallbacks callbacks, CreateCallbacks(job));
-  return EpochDecisions(job, std::move(callbacks), learning_rate);
+  return EpochDecisions(job, std::move(callbacks));
 }
 
 bool EpochDecisions::changes_training() const {
@@ -31,11 +31,12 @@ double EpochDecisions::Value(const std::string& monitor, const proto::EpochRecor
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-EpochDecisions::Outcome EpochDecisions::Take(const proto::EpochRecord& record) {
+EpochDecisions::Outcome EpochDecisions::Take(const proto::EpochRecord& record,
+                                             float learning_rate) {
   Outcome outcome;
   EpochResult result;
   result.epoch = job_->initial_epoch() + epochs_++;
-  result.learning_rate = learning_rate_;
+  result.learning_rate = learning_rate;
   for (MonitoringCallback& each : callbacks_.monitoring) {
     // As in Keras: of an epoch without validation (validation_freq) there is nothing to see.
     if (absl::StartsWith(each.monitor, "val_") && !record.has_validation()) continue;
@@ -46,7 +47,6 @@ EpochDecisions::Outcome EpochDecisions::Take(const proto::EpochRecord& record) {
     if (decision.learning_rate.has_value()) outcome.learning_rate = decision.learning_rate;
     if (!decision.note.empty()) outcome.notes.push_back(std::move(decision.note));
   }
-  learning_rate_ = outcome.learning_rate.value_or(learning_rate_);
   return outcome;
 }
 

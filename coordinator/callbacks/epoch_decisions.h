@@ -29,34 +29,33 @@ class EpochDecisions {
     BestEpoch epoch;
   };
 
-  // `job` is validated and must outlive this. `learning_rate`: the initial rate; 0 if a schedule
-  // sets it.
-  static absl::StatusOr<EpochDecisions> Create(const proto::Job& job, float learning_rate);
+  // `job` is validated and must outlive this.
+  static absl::StatusOr<EpochDecisions> Create(const proto::Job& job);
 
-  // Takes the record of the next epoch.
-  Outcome Take(const proto::EpochRecord& record);
+  // Takes the record of the next epoch. `learning_rate`: that of its last batch; 0 if a schedule
+  // sets it.
+  Outcome Take(const proto::EpochRecord& record, float learning_rate);
 
   // The number of epochs taken.
   int64_t epochs() const { return epochs_; }
   // Whether any callback runs at the end of epochs.
-  bool any() const { return !callbacks_.monitoring.empty(); }
+  bool any() const { return !callbacks_.monitoring.empty() || !callbacks_.csv_loggers.empty(); }
   // Whether an epoch must wait until the previous one is taken.
   bool changes_training() const;
-  bool sets_rate() const { return callbacks_.sets_rate; }
   bool terminates_on_nan() const { return callbacks_.terminate_on_nan; }
-  float learning_rate() const { return learning_rate_; }
+  // In the job's order.
+  std::vector<CsvLogger>& csv_loggers() { return callbacks_.csv_loggers; }
   // One entry for each callback that tracks a best epoch.
   std::vector<Best> bests() const;
 
  private:
-  EpochDecisions(const proto::Job& job, JobCallbacks callbacks, float learning_rate)
-      : job_(&job), callbacks_(std::move(callbacks)), learning_rate_(learning_rate) {}
+  EpochDecisions(const proto::Job& job, JobCallbacks callbacks)
+      : job_(&job), callbacks_(std::move(callbacks)) {}
 
   double Value(const std::string& monitor, const proto::EpochRecord& record) const;
 
   const proto::Job* job_;
   JobCallbacks callbacks_;
-  float learning_rate_;
   int64_t epochs_ = 0;
 };
 

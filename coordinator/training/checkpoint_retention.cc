@@ -5,6 +5,7 @@
 
 #include "common/check.h"
 #include "common/failpoint.h"
+#include "job/callback_kinds.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
@@ -15,7 +16,8 @@ constexpr int64_t kKeepDefault = 3;
 // A callback can keep the best epoch only if each has a checkpoint.
 int64_t EveryEpochs(const proto::Job& job) {
   for (const proto::Callback& callback : job.callbacks()) {
-    if (callback.name() == "model_checkpoint" || callback.restore_best_weights()) return 1;
+    const bool saves = job::IsCallback(callback.name(), "model_checkpoint");
+    if (saves || callback.restore_best_weights()) return 1;
   }
   return job.checkpoint().has_every_epochs() ? job.checkpoint().every_epochs() : 1;
 }
@@ -34,7 +36,7 @@ CheckpointRetention::CheckpointRetention(const proto::JobPlan* plan, const proto
                                          std::vector<proto::Manifest> manifests,
                                          int64_t done_batches)
     : plan_(*plan),
-      every_steps_(plan->job().checkpoint().every_steps()),
+      every_steps_(job::CheckpointStepsOf(plan->job())),
       every_seconds_(plan->job().checkpoint().has_every_seconds()
                          ? absl::Seconds(plan->job().checkpoint().every_seconds())
                          : absl::InfiniteDuration()),

@@ -4,23 +4,20 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/failpoint.h"
 #include "common/logging.h"
+#include "coordinator/callbacks/planned_rates.h"
 #include "coordinator/note.h"
-#include "nn/optimizer.h"
 #include "storage/job_records.h"
+#include "storage/rate_changes.h"
 
 namespace cairn::coordinator {
 namespace {
 
-float InitialRate(const proto::Job& job) {
-  const auto optimizer = nn::CreateOptimizer(job.optimizer());
-  return optimizer.ok() ? (*optimizer)->learning_rate(0) : 0;
-}
-
 std::unique_ptr<EpochDecisions> MakeDecisions(const proto::Job& job) {
-  absl::StatusOr<EpochDecisions> decisions = EpochDecisions::Create(job, InitialRate(job));
+  absl::StatusOr<EpochDecisions> decisions = EpochDecisions::Create(job);
   CAIRN_CHECK(decisions.ok());  // The job was validated.
   return std::make_unique<EpochDecisions>(*std::move(decisions));
 }
@@ -45,20 +42,35 @@ EpochCallbacks::EpochCallbacks(const Context& context)
       run_(*context.run),
       history_(*context.history),
       decisions_(MakeDecisions(plan_.job())) {
-  // The first rate holds from batch 0. Replaying the epochs brings the callbacks to the state in
-  // which the previous coordinator process left them.
-  if (decisions_->sets_rate() && run_.rates().empty()) {
-    AddRate(0, decisions_->learning_rate(), &run_);
+  // The journal of an older version may lack them.
+  if (run_.rates().empty()) *run_.mutable_rates() = PlannedRates(plan_);
+  std::vector<CsvLogger>& logs = decisions_->csv_loggers();
+  for (size_t i = 0; i < logs.size(); ++i) {
+    const auto place = static_cast<int>(i);
+    logs[i].Start(place < run_.csv_begins_size() ? run_.csv_begins(place) : 0);
   }
-  for (const proto::EpochRecord& record : history_.epochs()) decisions_->Take(record);
+  // Replaying the epochs brings the callbacks to the state in which the previous coordinator
+  // process left them.
+  for (const proto::EpochRecord& record : history_.epochs()) {
+    const int64_t epoch = decisions_->epochs();
+    decisions_->Take(record, RateOfEpoch(epoch));
+    LogToCsv(epoch, record);
+  }
+  FlushCsv();  // An error is noted at the next epoch.
 }
 
-void EpochCallbacks::Forget(int64_t low_water, proto::RunRecord* run) {
-  auto* rates = run->mutable_rates();
-  while (rates->size() > 1 && rates->rbegin()->from_batch() > low_water) rates->RemoveLast();
+void EpochCallbacks::Prepare(const proto::JobPlan& plan, int64_t low_water, proto::RunRecord* run) {
+  auto rates = PlannedRates(plan);
+  for (const proto::RateChange& change : run->rates()) {
+    if (!change.planned() && change.from_batch() <= low_water) *rates.Add() = change;
+  }
+  run->mutable_rates()->Swap(&rates);
   // What was halved stays so, now from an earlier batch on.
   for (int64_t& batch : *run->mutable_rate_halved_at()) batch = std::min(batch, low_water);
   if (run->stop_at_batch() > low_water) run->clear_stop_at_batch();
+  if (!run->csv_begins().empty()) return;
+  const std::unique_ptr<EpochDecisions> decisions = MakeDecisions(plan.job());
+  for (const CsvLogger& log : decisions->csv_loggers()) run->add_csv_begins(log.SizeBefore());
 }
 
 void EpochCallbacks::HalveRate(const proto::Job& job, int64_t from_batch, proto::RunRecord* run) {
@@ -109,7 +121,7 @@ proto::EpochRecord EpochCallbacks::MakeRecord(int64_t epoch) const {
 void EpochCallbacks::Decide(int64_t epoch, EventTime now, Outbox* outbox) {
   const proto::EpochRecord record = MakeRecord(epoch);
   history_.Add(record, outbox);
-  EpochDecisions::Outcome outcome = decisions_->Take(record);
+  EpochDecisions::Outcome outcome = decisions_->Take(record, RateOfEpoch(epoch));
   for (std::string& note : outcome.notes) AddNote(plan_.job_id(), std::move(note), now, &run_);
   const int64_t end = EndOf(epoch);
   // After the last epoch there is nothing to stop and no batch for a new rate.
@@ -117,11 +129,53 @@ void EpochCallbacks::Decide(int64_t epoch, EventTime now, Outbox* outbox) {
     if (outcome.stop) {
       run_.set_stop_at_batch(end);
     } else if (outcome.learning_rate.has_value()) {
-      AddRate(end, *outcome.learning_rate, &run_);
+      SetRate(epoch, *outcome.learning_rate, now);
     }
   }
+  LogToCsv(epoch, record);
+  const std::string error = FlushCsv();
+  if (!error.empty() && csv_error_.empty()) {
+    AddNote(plan_.job_id(),
+            absl::StrCat("WARNING: csv_logger: ", error, "; tried again with the next epoch"), now,
+            &run_);
+  }
+  csv_error_ = error;
   Save(outbox);
   outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.decide_epoch"); });
+}
+
+// As in Horovod, a warm-up sets the rate again before the next epoch, whatever was decided.
+void EpochCallbacks::SetRate(int64_t epoch, float rate, EventTime now) {
+  const int64_t end = EndOf(epoch);
+  const bool warms_up = std::any_of(
+      run_.rates().begin(), run_.rates().end(),
+      [end](const proto::RateChange& each) { return each.planned() && each.from_batch() > end; });
+  if (!warms_up) return AddRate(end, rate, &run_);
+  AddNote(plan_.job_id(), "the warm-up goes on: learning_rate_warmup sets the rate", now, &run_);
+}
+
+float EpochCallbacks::RateOfEpoch(int64_t epoch) const {
+  return storage::RateChanges(run_.rates()).At(EndOf(epoch) - 1).value_or(0);
+}
+
+void EpochCallbacks::LogToCsv(int64_t epoch, const proto::EpochRecord& record) {
+  if (decisions_->csv_loggers().empty()) return;
+  const double rate = storage::RateOfBatch(run_, EndOf(epoch) - 1);
+  for (CsvLogger& log : decisions_->csv_loggers()) {
+    log.Add(plan_.job().initial_epoch() + epoch, record, rate);
+  }
+}
+
+std::string EpochCallbacks::FlushCsv() {
+  std::string error;
+  for (CsvLogger& log : decisions_->csv_loggers()) {
+    const absl::Status status = log.Flush();
+    if (status.ok()) continue;
+    CAIRN_LOG_WARNING("the csv_logger's file cannot be written", "job", plan_.job_id(), "error",
+                      status);
+    error = std::string(status.message());
+  }
+  return error;
 }
 
 bool EpochCallbacks::ChooseBest(const std::vector<proto::Manifest>& manifests, Outbox* outbox) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "coordinator/callbacks/epoch_decisions.h"
@@ -20,7 +21,11 @@ namespace cairn::coordinator {
 // are journaled in one write, before that batch is leased. So no epoch is decided twice, and a
 // coordinator that replays the journal reaches the same state.
 //
-// Advance reads the history from the journal. Otherwise a pure state machine, not thread-safe.
+// The files of csv_loggers are written before the journal, so they have all epochs when the job
+// ends. An epoch whose decision was lost is decided again, and its line is written in the same
+// place.
+//
+// Advance reads the history from the journal. Not thread-safe.
 class EpochCallbacks {
  public:
   // All must outlive it. It modifies `run`. The job in `plan` is validated.
@@ -31,8 +36,10 @@ class EpochCallbacks {
   };
   explicit EpochCallbacks(const Context& context);
 
-  // Removes the decisions about epochs that a job restored at this low-water mark trains again.
-  static void Forget(int64_t low_water, proto::RunRecord* run);
+  // Before a generation begins at this low-water mark: removes the decisions about epochs that are
+  // trained again, and enters what the job fixes in advance. The files of csv_loggers are looked at
+  // before they are first written.
+  static void Prepare(const proto::JobPlan& plan, int64_t low_water, proto::RunRecord* run);
   // Halves the learning rate, which no schedule sets, from this batch on.
   static void HalveRate(const proto::Job& job, int64_t from_batch, proto::RunRecord* run);
 
@@ -51,12 +58,19 @@ class EpochCallbacks {
   int64_t EndOf(int64_t epoch) const;
   void Decide(int64_t epoch, EventTime now, Outbox* outbox);
   proto::EpochRecord MakeRecord(int64_t epoch) const;
+  void SetRate(int64_t epoch, float rate, EventTime now);
+  // The rate of the epoch's last batch, as callbacks see it: not halved by rollbacks.
+  float RateOfEpoch(int64_t epoch) const;
+  void LogToCsv(int64_t epoch, const proto::EpochRecord& record);
+  // Returns what could not be written; empty: all lines are in the files.
+  std::string FlushCsv();
   void Save(Outbox* outbox) const;
 
   const proto::JobPlan& plan_;
   proto::RunRecord& run_;
   History& history_;
   std::unique_ptr<EpochDecisions> decisions_;
+  std::string csv_error_;  // Of the last FlushCsv.
 };
 
 }  // namespace cairn::coordinator

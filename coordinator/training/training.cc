@@ -321,6 +321,8 @@ void Training::FillStatus(absl::Duration now, proto::JobStatus* status) {
   status->set_epoch(plan_.job().initial_epoch() + checkpointer_.Epoch());
   status->set_batch_in_epoch(
       std::max<int64_t>(0, done - checkpointer_.Epoch() * plan_.batches_per_epoch()));
+  status->set_learning_rate(
+      storage::RateOfBatch(run_, std::min(done, std::max<int64_t>(0, plan_.total_batches() - 1))));
   status->set_evaluating(checkpointer_.evaluation() != nullptr);
   status->set_examples_per_second(examples_rate_.PerSecond(now));
   const double batches_per_second = batches_rate_.PerSecond(now);

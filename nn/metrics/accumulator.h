@@ -19,7 +19,7 @@ class MetricAccumulator {
   // stored per batch.
   virtual int state_size() const = 0;
   // Adds a batch to `state`. The labels have the loss's type and are valid for the loss. Weights
-  // are ignored.
+  // are ignored, except by CreateWeighted's.
   virtual void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 namespace cairn::nn {
 namespace {
@@ -131,7 +132,44 @@ class OwnLossMean final : public MeanAccumulator {
   }
 };
 
+class WeightedAccumulator final : public MetricAccumulator {
+ public:
+  WeightedAccumulator(std::unique_ptr<MetricAccumulator> accumulator, int64_t label_count)
+      : accumulator_(std::move(accumulator)), label_count_(label_count) {}
+
+  int state_size() const override { return accumulator_->state_size(); }
+
+  void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
+    if (batch.weights == nullptr) return accumulator_->Accumulate(batch, state);
+    // Labels are float or int32.
+    static_assert(sizeof(float) == sizeof(int32_t));
+    const auto label_bytes = static_cast<size_t>(label_count_) * sizeof(float);
+    const int64_t outputs = ElementCount(*batch.shape);
+    std::vector<double> of_example(state.size());
+    Loss::Batch example = batch;
+    example.examples = 1;
+    example.weights = nullptr;
+    for (int64_t i = 0; i < batch.examples; ++i) {
+      example.output = batch.output + i * outputs;
+      example.labels =
+          static_cast<const char*>(batch.labels) + static_cast<size_t>(i) * label_bytes;
+      std::fill(of_example.begin(), of_example.end(), 0);
+      accumulator_->Accumulate(example, absl::MakeSpan(of_example));
+      for (size_t j = 0; j < state.size(); ++j) state[j] += batch.weights[i] * of_example[j];
+    }
+  }
+
+ private:
+  const std::unique_ptr<MetricAccumulator> accumulator_;
+  const int64_t label_count_;
+};
+
 }  // namespace
+
+std::unique_ptr<MetricAccumulator> CreateWeighted(std::unique_ptr<MetricAccumulator> accumulator,
+                                                  int64_t label_count) {
+  return std::make_unique<WeightedAccumulator>(std::move(accumulator), label_count);
+}
 
 std::unique_ptr<MetricAccumulator> CreateCategoricalAccuracy(bool sparse, int64_t k) {
   return std::make_unique<CategoricalAccuracy>(sparse, k);

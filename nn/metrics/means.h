@@ -29,6 +29,11 @@ std::unique_ptr<MetricAccumulator> CreateCorrelation(bool concordance);
 // The mean of `loss` over examples, without weights; its negative if `negative`.
 std::unique_ptr<MetricAccumulator> CreateLossMean(std::unique_ptr<Loss> loss, bool negative);
 
+// `accumulator`, whose state is a sum over examples, with each example's part times its weight. An
+// example has `label_count` labels.
+std::unique_ptr<MetricAccumulator> CreateWeighted(std::unique_ptr<MetricAccumulator> accumulator,
+                                                  int64_t label_count);
+
 // The mean of the training loss, with weights (Loss::Batch::loss_sum).
 std::unique_ptr<MetricAccumulator> CreateOwnLossMean();
 

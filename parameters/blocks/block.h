@@ -15,10 +15,10 @@
 #include "parameters/blocks/gradient_budget.h"
 #include "parameters/blocks/job_layout.h"
 #include "parameters/blocks/parked_pulls.h"
-#include "parameters/blocks/rate_changes.h"
 #include "parameters/blocks/replicated_state.h"
 #include "parameters/blocks/service_profile.h"
 #include "parameters/blocks/update_rule.h"
+#include "storage/rate_changes.h"
 
 namespace cairn::parameters {
 
@@ -123,7 +123,7 @@ class Block {
   ReplicatedState Replicas() const;
 
   // Applies all further updates with these rates.
-  void SetRates(std::shared_ptr<const RateChanges> rates) { rates_ = std::move(rates); }
+  void SetRates(std::shared_ptr<const storage::RateChanges> rates) { rates_ = std::move(rates); }
 
   // Answers all parked calls, and all further calls, with `why`.
   void Close(const absl::Status& why);
@@ -173,7 +173,7 @@ class Block {
   const Options options_;
 
   BlockState state_;
-  std::shared_ptr<const RateChanges> rates_;  // Null: none.
+  std::shared_ptr<const storage::RateChanges> rates_;  // Null: none.
   ParkedPulls parked_pulls_;
   absl::Status closed_;
 

@@ -201,6 +201,10 @@ TEST_F(CommandsOnStateTest, JobsAndStatusAreRead) {
   const Result unknown = RunOnState({"status", "nobody"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("there is no job 'nobody'; there are 1 (example)"));
+  EXPECT_THAT(RunOnState({"status", "example", "--variables"}).out, HasSubstr("ps 1 has "));
+  EXPECT_EQ(RunOnState({"status", "example", "--variables", "--json"}).lines()[0]["shape"],
+            nlohmann::json::parse("[4, 3]"));
+  EXPECT_THAT(RunOnState({"status", "--variables"}).err, HasSubstr("name the job"));
   EXPECT_THAT(RunOnState({"status", "exmaple"}).err, HasSubstr("did you mean example?"));
 }
 

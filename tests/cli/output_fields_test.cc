@@ -47,6 +47,33 @@ TEST(OutputFieldsTest, FieldsOfAllOutputsStay) {
   EXPECT_THAT(job.metrics(), ElementsAre("mae"));
 }
 
+TEST(OutputFieldsTest, WeightedMetricsFollowAndHaveNamesOfTheirOwn) {
+  json object = json::parse(R"({
+      "metrics": ["mae", "mse"],
+      "weighted_metrics": ["mae", {"name": "auc", "curve": "PR", "as": "pr"}]})");
+  proto::Job job;
+  ASSERT_TRUE(TakeOutputs(&object, &job).ok());
+  EXPECT_TRUE(object.empty());
+  EXPECT_THAT(job.metrics(), ElementsAre("mae", "mse", "weighted_mae", "pr"));
+  ASSERT_EQ(job.metric_arguments_size(), 2);
+  EXPECT_EQ(job.metric_arguments(0).index(), 2u);
+  EXPECT_EQ(job.metric_arguments(0).metric().name(), "mae");
+  EXPECT_TRUE(job.metric_arguments(0).weighted());
+  EXPECT_EQ(job.metric_arguments(1).metric().curve(), "PR");
+  EXPECT_EQ(Refusal({{"weighted_metrics", {1}}}), "weighted_metrics[0]: 1 is not a string");
+}
+
+TEST(OutputFieldsTest, WeightedMetricsOfSeveralOutputs) {
+  json object = json::parse(R"({
+      "metrics": {"a": ["mae"]}, "weighted_metrics": {"a": ["mae"], "b": ["mae"]}})");
+  proto::Job job;
+  ASSERT_TRUE(TakeOutputs(&object, &job).ok());
+  ASSERT_EQ(job.outputs_size(), 3);
+  EXPECT_THAT(job.outputs(1).metrics(), ElementsAre("weighted_mae"));
+  EXPECT_THAT(job.outputs(2).metrics(), ElementsAre("mae"));
+  EXPECT_TRUE(job.outputs(2).metric_arguments(0).weighted());
+}
+
 TEST(OutputFieldsTest, MetricsByNameAreListsToo) {
   json object = json::parse(R"({"metrics": {"a": ["mae", "mse"], "b": "mae"}})");
   proto::Job job;

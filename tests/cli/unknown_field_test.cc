@@ -44,7 +44,8 @@ TEST(UnknownFieldTest, AnUnknownNameIsSaidBeforeWhatGoesWithIt) {
   EXPECT_EQ(Refusal<proto::Callback>("callbacks[0]", "log_dir",
                                      {{"name", "CSVLog"}, {"log_dir", "logs"}}),
             "callbacks[0].name: unknown callback 'CSVLog'; known: early_stopping, "
-            "model_checkpoint, reduce_lr_on_plateau, terminate_on_nan");
+            "model_checkpoint, reduce_lr_on_plateau, learning_rate_scheduler, "
+            "learning_rate_warmup, csv_logger, backup_and_restore, terminate_on_nan");
   EXPECT_THAT(Refusal<proto::Loss>("loss", "gamma", {{"name", "focal"}, {"gamma", 2}}),
               HasSubstr("loss: unknown loss 'focal'; known: "));
   EXPECT_THAT(Refusal<proto::Metric>("", "beta", {{"name", "f1"}, {"beta", 1}}),

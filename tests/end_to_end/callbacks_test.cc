@@ -3,9 +3,11 @@
 // the rates that were used.
 
 #include <cmath>
+#include <fstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -132,6 +134,66 @@ TEST_F(CallbacksTest, RestoredBestWeightsAreWhatIsExported) {
   EXPECT_EQ(status["total_batches"], 3 * kPerEpoch) << status;
   EXPECT_THAT(status["notes"].dump(), HasSubstr("early_stopping after epoch 3"));
   EXPECT_EQ(ExportIsNot(kPerEpoch, "count"), "");
+}
+
+// The rates are powers of 2, so that the count is exact.
+TEST_F(CallbacksTest, RatesByEpochAreExactAndTheLogHasEachEpochOnceWhileTheCoordinatorIsKilled) {
+  const std::string log = cluster_.folder("log.csv");
+  CountingJob job;
+  job.batches_per_epoch = kPerEpoch;
+  job.batches = 6 * kPerEpoch;
+  job.more = R"({"callbacks": ["BackupAndRestore", {"name": "LearningRateScheduler",
+      "schedule": [1, 0.5, 0.5, 0.25]}, {"name": "CSVLogger", "filename": ")" +
+             log + R"("}, {"name": "ModelCheckpoint", "save_freq": 200}]})";
+  ASSERT_NO_FATAL_FAILURE(Submit(job));
+  for (int64_t epoch = 1; epoch < 6; ++epoch) {
+    ASSERT_TRUE(WaitUntil(seconds(60), [&] { return BatchesDone() >= epoch * kPerEpoch; }))
+        << cluster_.Logs();
+    cluster_.task("chief", 0).Kill();
+    cluster_.Start("chief", 0);
+  }
+  const json status = cluster_.WaitForEnd("count", seconds(120));
+  ASSERT_EQ(status.value("state", ""), "finished") << status << cluster_.Logs();
+  EXPECT_EQ(status["learning_rate"], 0.25);
+  EXPECT_THAT(status["notes"].dump(), HasSubstr("backup_and_restore is built in"));
+  EXPECT_EQ(ExportIsNot((1 + 0.5 + 0.5 + 3 * 0.25) * kPerEpoch, "count"), "");
+  std::ifstream file(log);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  ASSERT_EQ(lines.size(), 7);
+  EXPECT_EQ(lines[0], "epoch,learning_rate,loss,val_learning_rate,val_loss\r");
+  const std::vector<std::string> rates = {"1.0", "0.5", "0.5", "0.25", "0.25", "0.25"};
+  for (size_t epoch = 0; epoch < rates.size(); ++epoch) {
+    EXPECT_THAT(lines[epoch + 1],
+                ::testing::StartsWith(absl::StrCat(epoch, ",", rates[epoch], ",")));
+    EXPECT_THAT(lines[epoch + 1], ::testing::EndsWith(",NA,NA\r"));
+  }
+}
+
+// With 256 updates of 2 batches in an epoch all rates of the warm-up are exact in binary.
+TEST_F(CallbacksTest, AWarmUpRaisesTheRateFromUpdateToUpdateAlsoWhenAPsIsKilled) {
+  constexpr int64_t kUpdates = 256;
+  CountingJob job;
+  job.batches_per_epoch = 2 * kUpdates;
+  job.batches = 4 * job.batches_per_epoch;
+  job.checkpoint_every = 200;
+  job.strategy = R"({"parameter_server": {"mode": "sync", "batches_per_update": 2}})";
+  job.more = R"({"optimizer": {"name": "sgd", "learning_rate": 0.5}, "scale_learning_rate": true,
+      "callbacks": [{"name": "learning_rate_warmup", "warmup_epochs": 2},
+                    {"name": "learning_rate_scheduler", "schedule": [9, 9, 0.5, 0.25]}]})";
+  ASSERT_NO_FATAL_FAILURE(Submit(job));
+  ASSERT_TRUE(WaitUntil(seconds(60), [&] { return BatchesDone() >= job.batches_per_epoch + 100; }));
+  cluster_.task("ps", 1).Kill();
+  cluster_.Start("ps", 1);
+  const json status = cluster_.WaitForEnd("count", seconds(120));
+  ASSERT_EQ(status.value("state", ""), "finished") << status << cluster_.Logs();
+  // Horovod's rates of 2 processes: from 0.5 to 1.
+  double sum = (1 + 0.5) * kUpdates;
+  for (int64_t update = 0; update < 2 * kUpdates; ++update) {
+    const double epoch = static_cast<double>(update + 1) / kUpdates;
+    sum += 0.5 * (epoch * (2 - 1) / 2 + 1);
+  }
+  EXPECT_EQ(ExportIsNot(sum, "count"), "");
 }
 
 TEST_F(CallbacksTest, TerminateOnNanFailsTheJobAtOnce) {

@@ -1,5 +1,6 @@
 """Fields of the job file that have no argument of fit, with Keras as the judge."""
 
+import csv
 import json
 import os
 import tempfile
@@ -67,6 +68,133 @@ class JobFile(unittest.TestCase):
     def assert_same_weights(self):
         for here, there in zip(self.twin.get_weights(), self.model.get_weights()):
             np.testing.assert_allclose(here, there, atol=1e-4)
+
+    def assert_same_log(self, here, there):
+        """Compares the files of Cairn's csv_logger and of Keras's CSVLogger."""
+        files = []
+        for name in (here, there):
+            with open(f"{self.folder}/{name}", encoding="utf-8", newline="") as file:
+                text = file.read()
+            self.assertEqual(text.count("\n"), text.count("\r\n"))
+            files.append(list(csv.reader(text.splitlines())))
+        ours, theirs = files
+        self.assertEqual(ours[0], theirs[0])
+        self.assertEqual(len(ours), len(theirs))
+        for our, their in zip(ours[1:], theirs[1:]):
+            self.assertEqual(our[0], their[0])
+            for column, here, there in zip(ours[0][1:], our[1:], their[1:]):
+                if "NA" in (here, there):
+                    self.assertEqual(here, there, column)
+                else:
+                    self.assertAlmostEqual(float(here), float(there), delta=1e-4, msg=column)
+
+    def keras_log(self, name="theirs.csv", **arguments):
+        return keras.callbacks.CSVLogger(f"{self.folder}/{name}", **arguments)
+
+    def test_rates_by_epoch_and_their_log(self):
+        rates = [0.1, 0.2, 0.05, 0.01]
+        self.run_job(epochs=6, initial_epoch=1, validation=self.source(rows=[40, 50]),
+                     validation_freq=[2, 5], callbacks=[
+                         {"name": "LearningRateScheduler", "schedule": rates},
+                         {"name": "CSVLogger", "filename": "ours.csv"}])
+        self.model.fit(self.x, self.y, batch_size=BATCH, epochs=6, initial_epoch=1, shuffle=False,
+                       verbose=0, validation_data=(self.x[40:], self.y[40:]),
+                       validation_freq=[2, 5], callbacks=[
+                           keras.callbacks.LearningRateScheduler(
+                               lambda epoch: rates[min(epoch, len(rates) - 1)]),
+                           self.keras_log()])
+        self.assert_same_weights()
+        self.assert_same_log("ours.csv", "theirs.csv")
+
+    def test_a_schedule_of_the_epoch(self):
+        """Also the log of a job that appends, and whose first epoch is not validated."""
+        for name in ("ours.csv", "theirs.csv"):
+            with open(f"{self.folder}/{name}", "w", encoding="utf-8") as file:
+                file.write("")
+        schedule = keras.optimizers.schedules.ExponentialDecay(0.2, 2, 0.5, staircase=True)
+        self.run_job(epochs=5, validation=self.source(rows=[40, 50]), validation_freq=2, callbacks=[
+            {"name": "csv_logger", "filename": "ours.csv", "separator": ";", "append": True},
+            {"name": "learning_rate_scheduler", "schedule": {
+                "name": "exponential_decay", "initial_learning_rate": 0.2, "decay_steps": 2,
+                "decay_rate": 0.5, "staircase": True}}])
+        self.model.fit(self.x, self.y, batch_size=BATCH, epochs=5, shuffle=False, verbose=0,
+                       validation_data=(self.x[40:], self.y[40:]), validation_freq=2, callbacks=[
+                           self.keras_log(separator=";", append=True),
+                           keras.callbacks.LearningRateScheduler(
+                               lambda epoch: float(schedule(epoch)))])
+        self.assert_same_weights()
+        for name in ("ours.csv", "theirs.csv"):
+            with open(f"{self.folder}/{name}", encoding="utf-8", newline="") as file:
+                text = file.read()
+            with open(f"{self.folder}/comma-{name}", "w", encoding="utf-8", newline="") as file:
+                file.write(text.replace(";", ","))
+        self.assert_same_log("comma-ours.csv", "comma-theirs.csv")
+
+    def test_a_warm_up_and_a_scaled_rate(self):
+        """Horovod's callback as its documentation describes it, before a plateau."""
+        size, warmup_epochs, steps = 2, 3, 4
+        full = 0.1 * size
+
+        class WarmUp(keras.callbacks.Callback):
+            def on_epoch_begin(self, epoch, logs=None):
+                self.epoch = epoch
+
+            def on_train_batch_begin(self, batch, logs=None):
+                if self.epoch < warmup_epochs:
+                    epoch = self.epoch + batch / steps + 1 / steps
+                    self.model.optimizer.learning_rate = \
+                        full / size * (epoch * (size - 1) / warmup_epochs + 1)
+
+        self.run_job(epochs=8, scale_learning_rate=True,
+                     strategy={"parameter_server": {"mode": "sync", "batches_per_update": size}},
+                     callbacks=[{"name": "learning_rate_warmup", "warmup_epochs": warmup_epochs},
+                                {"name": "reduce_lr_on_plateau", "monitor": "loss", "patience": 1,
+                                 "min_delta": 0.3, "factor": 0.5},
+                                {"name": "csv_logger", "filename": "ours.csv"}])
+        self.model.optimizer.learning_rate = full
+        self.model.fit(self.x, self.y, batch_size=BATCH * size, epochs=8, shuffle=False, verbose=0,
+                       callbacks=[WarmUp(), keras.callbacks.ReduceLROnPlateau(
+                           "loss", patience=1, min_delta=0.3, factor=0.5), self.keras_log()])
+        self.assert_same_weights()
+        self.assert_same_log("ours.csv", "theirs.csv")
+
+    def test_weighted_metrics(self):
+        weights = np.random.default_rng(4).uniform(0, 3, EXAMPLES).astype("float32")
+        np.save(f"{self.folder}/w.npy", weights)
+        self.run_job(epochs=3, train=self.source(sample_weight="w.npy"),
+                     validation=self.source(sample_weight="w.npy"),
+                     weighted_metrics=["mae", {"name": "root_mean_squared_error"}, "r2_score"],
+                     callbacks=[{"name": "csv_logger", "filename": "ours.csv"}])
+        self.model.compile(keras.optimizers.SGD(0.1), "mse", metrics=["mae"], weighted_metrics=[
+            "mae", keras.metrics.RootMeanSquaredError(), keras.metrics.R2Score()])
+        self.model.fit(self.x, self.y, sample_weight=weights, batch_size=BATCH, epochs=3,
+                       shuffle=False, verbose=0, validation_data=(self.x, self.y, weights),
+                       callbacks=[self.keras_log()])
+        self.assert_same_weights()
+        self.assert_same_log("ours.csv", "theirs.csv")
+
+    def test_class_weights_in_weighted_metrics(self):
+        """Metrics of all kinds of states, in training; the validation has no class weights."""
+        labels = (self.y[:, 0] > 0).astype("float32")
+        np.save(f"{self.folder}/y.npy", labels)
+        names = ["binary_accuracy", "precision", "auc"]
+        self.twin = keras.Sequential([keras.Input((4,)), layers.Dense(1, activation="sigmoid")])
+        self.model = keras.models.clone_model(self.twin)
+        self.model.set_weights(self.twin.get_weights())
+        self.run_job(epochs=3, loss="binary_crossentropy", metrics=names, weighted_metrics=names,
+                     class_weight={"0": 0.5, "1": 3}, validation=self.source(),
+                     callbacks=[{"name": "csv_logger", "filename": "ours.csv"}])
+
+        def metrics():
+            return ["binary_accuracy", keras.metrics.Precision(name="precision"),
+                    keras.metrics.AUC(name="auc")]
+        self.model.compile(keras.optimizers.SGD(0.1), "binary_crossentropy", metrics=metrics(),
+                           weighted_metrics=metrics())
+        self.model.fit(self.x, labels, batch_size=BATCH, epochs=3, shuffle=False, verbose=0,
+                       class_weight={0: 0.5, 1: 3}, validation_data=(self.x, labels),
+                       callbacks=[self.keras_log()])
+        self.assert_same_weights()
+        self.assert_same_log("ours.csv", "theirs.csv")
 
     def test_rows_and_drop_remainder(self):
         status = self.run_job(epochs=3, train=self.source(rows=[7, 40], drop_remainder=True),

@@ -17,11 +17,17 @@ TEST(CallbackKindsTest, AreFoundByKerassNamesInBothSpellings) {
   }
   EXPECT_EQ((*FindCallbackKind("", "ReduceLROnPlateau"))->name, "reduce_lr_on_plateau");
   EXPECT_EQ((*FindCallbackKind("", "TerminateOnNaN"))->name, "terminate_on_nan");
+  EXPECT_EQ((*FindCallbackKind("", "LearningRateScheduler"))->name, "learning_rate_scheduler");
+  EXPECT_EQ((*FindCallbackKind("", "CSVLogger"))->name, "csv_logger");
+  EXPECT_EQ((*FindCallbackKind("", "BackupAndRestore"))->name, "backup_and_restore");
+  EXPECT_TRUE(IsCallback("CSVLogger", "csv_logger"));
+  EXPECT_FALSE(IsCallback("CSVLogger", "model_checkpoint"));
 }
 
 TEST(CallbackKindsTest, OthersAreRefusedWithTheListOrWithWhatToDo) {
   const std::string known =
-      "known: early_stopping, model_checkpoint, reduce_lr_on_plateau, terminate_on_nan";
+      "known: early_stopping, model_checkpoint, reduce_lr_on_plateau, learning_rate_scheduler, "
+      "learning_rate_warmup, csv_logger, backup_and_restore, terminate_on_nan";
   EXPECT_EQ(Refusal("EarlyStop"),
             "callbacks[1].name: unknown callback 'EarlyStop'; use 'early_stopping'; " + known);
   EXPECT_EQ(Refusal("savebest"),
@@ -47,6 +53,19 @@ TEST(CallbackKindsTest, EachHasItsOwnArguments) {
   EXPECT_EQ(CheckCallbackArgument("callbacks[0]", stopping, "factor").message(),
             "callbacks[0].factor: early_stopping has no such argument; it has monitor, mode, "
             "min_delta, patience, baseline, restore_best_weights, start_from_epoch");
+}
+
+TEST(CallbackKindsTest, TheSmallestNumberOfBatchesSaysWhenACheckpointIsDue) {
+  proto::Job job;
+  EXPECT_EQ(CheckpointStepsOf(job), 0);
+  job.add_callbacks()->set_save_freq(300);
+  EXPECT_EQ(CheckpointStepsOf(job), 300);
+  job.mutable_checkpoint()->set_every_steps(400);
+  job.add_callbacks()->set_save_freq(200);
+  job.add_callbacks()->set_save_freq_word("epoch");
+  EXPECT_EQ(CheckpointStepsOf(job), 200);
+  job.mutable_checkpoint()->set_every_steps(100);
+  EXPECT_EQ(CheckpointStepsOf(job), 100);
 }
 
 }  // namespace

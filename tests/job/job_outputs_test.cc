@@ -84,6 +84,27 @@ TEST(JobOutputsTest, OfOneOutputListsAndNamesMeanThePlainFields) {
   EXPECT_EQ(weighted.outputs(0).loss_weight(), 3);
 }
 
+TEST(JobOutputsTest, WeightedMetricsStayBesideTheOthers) {
+  proto::Job job = MessageOf<proto::Job>(R"({"loss": {"name": "mse"}, "outputs": [
+      {"position": 1, "metrics": ["mae", "mse"]},
+      {"name": "right", "metrics": ["weighted_mae"], "metricArguments": [
+          {"index": 0, "metric": {"name": "mae"}, "weighted": true}]}]})");
+  ASSERT_TRUE(ResolveOutputs(*TwoOutputs(), &job).ok());
+  EXPECT_EQ(job.metrics(4), "right_weighted_mae");
+  for (const proto::MetricArguments& arguments : job.metric_arguments()) {
+    EXPECT_EQ(arguments.weighted(), arguments.index() == 4) << arguments.ShortDebugString();
+  }
+  EXPECT_EQ(job.metric_arguments(4).metric().name(), "mae");
+  EXPECT_EQ(job.metric_arguments(4).output(), 1u);
+
+  proto::Job one = MessageOf<proto::Job>(R"({"loss": {"name": "mse"}, "metrics": ["mae"],
+      "outputs": [{"name": "only", "metrics": ["weighted_mae"], "metricArguments": [
+          {"index": 0, "metric": {"name": "mae"}, "weighted": true}]}]})");
+  ASSERT_TRUE(ResolveOutputs(*OneOutput(), &one).ok());
+  ASSERT_EQ(one.metrics_size(), 2);
+  EXPECT_EQ(one.metric_arguments(0).index(), 1u);
+}
+
 TEST(JobOutputsTest, WhatDoesNotFitTheModelIsNamed) {
   const struct {
     std::string job;

@@ -109,6 +109,16 @@ TEST(PartitionerTest, PlacementIsBalancedByDefault) {
             cluster::Placement::kRoundRobin);
 }
 
+TEST(PartitionerTest, TheTextHasTheDefaults) {
+  EXPECT_EQ(PartitionerText(Partitioner("")), "min_slice_bytes 262144");
+  EXPECT_EQ(PartitionerText(Partitioner("min_slice_bytes: 4")), "min_slice_bytes 4");
+  EXPECT_EQ(PartitionerText(Partitioner("fixed_shards: 3")), "fixed_shards 3");
+  EXPECT_EQ(PartitionerText(Partitioner("min_size { max_shards: 2 }")),
+            "min_size: min_shard_bytes 262144, max_shards 2");
+  EXPECT_EQ(PartitionerText(Partitioner("max_size { max_shard_bytes: 7 }")),
+            "max_size: max_shard_bytes 7");
+}
+
 TEST(PartitionerTest, BadFieldsAreRefused) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"fixed_shards: 0", "partitioner.fixed_shards: 0 is not from 1 to 65536"},

@@ -82,6 +82,23 @@ TEST(MetricTest, AMetricThatDoesNotFitIsRefused) {
               HasSubstr("at least 2 classes"));
 }
 
+TEST(MetricTest, AMetricThatCannotBeWeightedIsRefused) {
+  const auto refusal = [](const proto::Metric& config) {
+    return std::string(
+        CreateMetric(config, *LossNamed("mse"), {3}, /*weighted=*/true).status().message());
+  };
+  EXPECT_EQ(refusal(Config("mae")), "");
+  EXPECT_EQ(refusal(Config("loss")), "metric loss: the loss has its weights already; leave it out");
+  EXPECT_EQ(refusal(Config("dice")),
+            "metric dice: it is about all examples of a batch, so it has no weights");
+  proto::Metric r2 = Config("r2_score");
+  EXPECT_EQ(refusal(r2), "");
+  r2.set_num_regressors(2);
+  EXPECT_EQ(refusal(r2),
+            "metric r2_score: 'num_regressors' counts examples, which have weights here; leave it "
+            "out");
+}
+
 TEST(MetricTest, AnUnknownMetricIsRefusedWithTheKnownOnes) {
   const std::string message = ErrorOf(Config("precison"), "mse", {1});
   EXPECT_THAT(message, HasSubstr("unknown metric 'precison'; did you mean 'precision'? known: "));

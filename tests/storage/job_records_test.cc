@@ -220,6 +220,25 @@ TEST(RatesOfTest, RollbacksHalveWhatCallbacksDecide) {
   const std::vector<std::pair<int64_t, double>> expected = {
       {0, 0.8}, {7, 0.4}, {20, 0.2}, {20, 0.1}, {40, 0.05}};
   EXPECT_EQ(rates, expected);
+  EXPECT_EQ(RateOfBatch(run, 19), 0.4f);
+  EXPECT_EQ(RateOfBatch(run, 20), 0.1f);
+  EXPECT_EQ(RateOfBatch(proto::RunRecord(), 0), 0);
+}
+
+TEST(RatesOfTest, ARollbackInAWarmUpHalvesItsRest) {
+  proto::RunRecord run;
+  proto::RateChange* warmup = run.add_rates();
+  warmup->set_learning_rate(0.25);
+  warmup->set_increment(0.125);
+  warmup->set_increment_batches(2);
+  run.add_rates()->set_from_batch(10);
+  run.mutable_rates(1)->set_learning_rate(1);
+  run.add_rate_halved_at(4);
+  const std::vector<double> expected = {0.25,   0.25,   0.375, 0.375, 0.25, 0.25,
+                                        0.3125, 0.3125, 0.375, 0.375, 0.5,  0.5};
+  for (size_t batch = 0; batch < expected.size(); ++batch) {
+    EXPECT_EQ(RateOfBatch(run, static_cast<int64_t>(batch)), expected[batch]) << batch;
+  }
 }
 
 }  // namespace

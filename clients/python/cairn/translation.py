@@ -247,8 +247,8 @@ def objective_fields(compiled, output_names):
     """`loss`, `loss_weights` and `metrics` of the job, from compile's arguments."""
     loss, metrics = compiled.get("loss"), compiled.get("metrics") or []
     if compiled.get("weighted_metrics"):
-        raise NotSupported("compile(weighted_metrics=...) is not supported: weights do not affect "
-                           "a job's metrics")
+        raise NotSupported("compile(weighted_metrics=...) is not supported by the package; a job "
+                           "file has weighted_metrics")
     if not isinstance(metrics, (list, tuple, dict)):
         metrics = [metrics]
     fields = {}

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "tests/coordinator/training/training_fixture.h"
 
 namespace cairn::coordinator {
@@ -145,11 +148,113 @@ TEST_F(EpochCallbacksTest, ARollbackForgetsDecisionsAboutEpochsTrainedAgain) {
   proto::RunRecord run;
   for (const int64_t batch : {0, 20, 30}) run.add_rates()->set_from_batch(batch);
   run.set_stop_at_batch(40);
-  EpochCallbacks::Forget(25, &run);
+  EpochCallbacks::Prepare(plan_, 25, &run);
   EXPECT_EQ(run.rates_size(), 2);
   EXPECT_FALSE(run.has_stop_at_batch());
-  EpochCallbacks::Forget(0, &run);
+  EpochCallbacks::Prepare(plan_, 0, &run);
   EXPECT_EQ(run.rates_size(), 1);
+}
+
+TEST_F(EpochCallbacksTest, RatesThatAreFixedInAdvanceStayInARollback) {
+  AddCallback("learning_rate_warmup")->set_size(4);
+  plan_.mutable_job()->mutable_callbacks(0)->set_warmup_epochs(2);
+  proto::Callback* reduce = AddCallback("reduce_lr_on_plateau");
+  reduce->set_patience(1);
+  reduce->set_factor(0.5);
+  EpochCallbacks::Prepare(plan_, 0, &run_);
+  auto ends = Make();
+  // Every epoch is worse. In the warm-up the decision has no effect, as in Horovod.
+  for (int64_t epoch = 0; epoch < 3; ++epoch) {
+    run_.set_epochs_cut(epoch + 1);
+    Evaluated(epoch, 1.0 + static_cast<double>(epoch));
+    Outbox outbox;
+    ends->Advance(kNow, &outbox);
+    Write(outbox);
+  }
+  const auto rate_at = [this](int64_t batch) { return storage::RateOfBatch(run_, batch); };
+  EXPECT_FLOAT_EQ(rate_at(0), 0.25 * (0.1 * 3 / 2 + 1));
+  EXPECT_FLOAT_EQ(rate_at(19), 1);
+  EXPECT_EQ(rate_at(20), 0.5);
+  EXPECT_EQ(rate_at(30), 0.25);
+  EpochCallbacks::Prepare(plan_, 20, &run_);
+  EXPECT_EQ(rate_at(30), 0.5);
+  EpochCallbacks::Prepare(plan_, 15, &run_);
+  EXPECT_FLOAT_EQ(rate_at(15), 0.25 * (1.6 * 3 / 2 + 1));
+  EXPECT_EQ(rate_at(39), 1);
+}
+
+TEST_F(EpochCallbacksTest, ADecisionInTheWarmUpHasNoEffect) {
+  AddCallback("learning_rate_warmup")->set_size(4);
+  proto::Callback* reduce = AddCallback("reduce_lr_on_plateau");
+  reduce->set_patience(1);
+  EpochCallbacks::Prepare(plan_, 0, &run_);
+  auto ends = Make();
+  for (int64_t epoch = 0; epoch < 2; ++epoch) {
+    run_.set_epochs_cut(epoch + 1);
+    Evaluated(epoch, 1);
+    Outbox outbox;
+    ends->Advance(kNow, &outbox);
+  }
+  EXPECT_FLOAT_EQ(storage::RateOfBatch(run_, 20), 0.25 * (2.1 * 3 / 5 + 1));
+  ASSERT_EQ(run_.notes_size(), 2);
+  EXPECT_EQ(run_.notes(1).text(), "the warm-up goes on: learning_rate_warmup sets the rate");
+}
+
+// Every line once, whatever is lost: the file has the epochs that the journal has.
+TEST_F(EpochCallbacksTest, TheCsvFileHasEachEpochOnceAfterCrashesAndRollbacks) {
+  const std::string file = ::testing::TempDir() + "/epochs.csv";
+  std::ofstream(file) << "before\r\n";
+  proto::Callback* log = AddCallback("csv_logger");
+  log->set_filename(file);
+  log->set_append(true);
+  EpochCallbacks::Prepare(plan_, 0, &run_);
+  Outbox begun;
+  begun.PutSynced(storage::RunKey(1), run_);
+  Write(begun);
+  const auto decide = [&](int64_t epoch, bool survives) {
+    auto ends = Make();
+    run_.set_epochs_cut(epoch + 1);
+    Evaluated(epoch, 0.5);
+    Outbox outbox;
+    ends->Advance(kNow, &outbox);
+    if (survives) Write(outbox);
+    Crash();
+  };
+  const auto text = [&] {
+    std::ifstream in(file);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  decide(0, true);
+  // The journal lost this decision; the file has its line.
+  decide(1, false);
+  EXPECT_EQ(text(), "before\r\n0,0.0,0.5\r\n1,0.0,0.5\r\n");
+  decide(1, true);
+  EXPECT_EQ(text(), "before\r\n0,0.0,0.5\r\n1,0.0,0.5\r\n");
+  decide(2, true);
+  // A rollback into epoch 1.
+  Outbox outbox;
+  ASSERT_TRUE(history_->RollBack(*journal_, 0, BatchRanges(15, 40), &outbox).ok());
+  Write(outbox);
+  EpochCallbacks::Prepare(plan_, 15, &run_);
+  Make();
+  EXPECT_EQ(text(), "before\r\n0,0.0,0.5\r\n");
+  EXPECT_EQ(run_.csv_begins(0), 8);
+}
+
+TEST_F(EpochCallbacksTest, AFileThatCannotBeWrittenIsNotedOnce) {
+  AddCallback("csv_logger")->set_filename("/no/such/folder/log.csv");
+  EpochCallbacks::Prepare(plan_, 0, &run_);
+  auto ends = Make();
+  run_.set_epochs_cut(2);
+  Evaluated(0, 0.5);
+  Evaluated(1, 0.5);
+  Outbox outbox;
+  ends->Advance(kNow, &outbox);
+  EXPECT_TRUE(ends->complete());
+  ASSERT_EQ(run_.notes_size(), 1);
+  EXPECT_EQ(run_.notes(0).text(),
+            "WARNING: csv_logger: /no/such/folder/log.csv: cannot be written: No such file or "
+            "directory; tried again with the next epoch");
 }
 
 TEST_F(EpochCallbacksTest, TheBestCheckpointIsTheOneAtTheEndOfTheBestEpoch) {

@@ -457,6 +457,42 @@ TEST(MetricConformanceTest, WeightsDoNotMatter) {
   EXPECT_EQ(state, StateOf(*metric, data, false, 0, 10));
 }
 
+// A whole weight is that many copies of the example.
+TEST(MetricConformanceTest, AWeightedMetricIsThatOfRepeatedExamples) {
+  for (const Defined& defined : Everything()) {
+    if (defined.config.num_regressors() > 0) continue;
+    const Data data(40, defined.classes, 7);
+    Data repeated(0, defined.classes, 7);
+    std::vector<float> weights;
+    for (int64_t row = 0; row < data.rows; ++row) {
+      weights.push_back(static_cast<float>(row % 4));
+      for (int64_t copy = 0; copy < row % 4; ++copy) {
+        for (int64_t c = 0; c < defined.classes; ++c) {
+          repeated.output.push_back(data.at(row, c));
+          repeated.labels.push_back(data.labels[row * defined.classes + c]);
+        }
+        repeated.classes.push_back(data.classes[row]);
+        ++repeated.rows;
+      }
+    }
+    const auto plain = *CreateMetric(defined.config, *LossFor(defined.sparse), data.shape);
+    const auto weighted = CreateMetric(defined.config, *LossFor(defined.sparse), data.shape,
+                                       /*weighted=*/true);
+    ASSERT_TRUE(weighted.ok()) << weighted.status();
+    Loss::Batch batch = data.Batch(defined.sparse, 0, data.rows);
+    batch.weights = weights.data();
+    std::vector<double> state((*weighted)->state_size());
+    (*weighted)->Accumulate(batch, absl::MakeSpan(state));
+    EXPECT_NEAR((*weighted)->Result(state),
+                plain->Result(StateOf(*plain, repeated, defined.sparse, 0, repeated.rows)), 1e-6)
+        << defined.config.ShortDebugString();
+    batch.weights = nullptr;
+    std::vector<double> without((*weighted)->state_size());
+    (*weighted)->Accumulate(batch, absl::MakeSpan(without));
+    EXPECT_EQ(without, StateOf(*plain, data, defined.sparse, 0, data.rows));
+  }
+}
+
 TEST(MetricConformanceTest, AucOfLogitsIsThatOfTheirSigmoids) {
   Data data(200, 1, 3), logits(200, 1, 3);
   for (int64_t i = 0; i < 200; ++i) {

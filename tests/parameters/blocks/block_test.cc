@@ -305,14 +305,15 @@ TEST(Block, SynchronousBitsDoNotDependOnOrderOrRepetition) {
   }
 }
 
-std::shared_ptr<const RateChanges> RatesOf(const std::vector<std::pair<int64_t, double>>& rates) {
+std::shared_ptr<const storage::RateChanges> RatesOf(
+    const std::vector<std::pair<int64_t, double>>& rates) {
   google::protobuf::RepeatedPtrField<proto::RateChange> changes;
   for (const auto& [batch, rate] : rates) {
     proto::RateChange* change = changes.Add();
     change->set_from_batch(batch);
     change->set_learning_rate(rate);
   }
-  return std::make_shared<const RateChanges>(changes);
+  return std::make_shared<const storage::RateChanges>(changes);
 }
 
 // The job's own rate is 1.

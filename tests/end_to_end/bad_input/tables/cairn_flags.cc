@@ -7,6 +7,7 @@ constexpr BadCase kCases[] = {
     {kMissing, "no command"},
     {kMissing, "a command without its argument", {}, "cairn submit"},
     {kMissing, "a command without a flag that it needs", {}, "cairn export flowers"},
+    {kMissing, "variables of no job", {}, "cairn status --variables --state state"},
     {kMissing, "a drill without a plan", {}, "cairn drill job.json"},
     {kMissing, "a cluster, where none is known", {}, "cairn jobs"},
     {kMissing, "a cluster that does not answer", {}, "cairn jobs --coordinator 127.0.0.1:1"},

@@ -1,0 +1,147 @@
+#include "coordinator/callbacks/csv_logger.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "common/nonfinite_text.h"
+#include "common/status_macros.h"
+#include "nlohmann/json.hpp"
+
+namespace cairn::coordinator {
+namespace {
+
+constexpr char kMissing[] = "NA";
+constexpr char kRate[] = "learning_rate";
+
+// As Python's repr: the shortest text that is this number.
+std::string NumberText(double value) {
+  return std::isfinite(value) ? nlohmann::json(value).dump() : NonfiniteText(value);
+}
+
+absl::Status SystemError(const std::string& filename) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(filename, ": cannot be written: ", std::strerror(errno)));
+}
+
+absl::StatusOr<struct stat> StatOf(const std::string& filename, int file) {
+  struct stat status = {};
+  if (fstat(file, &status) != 0) return SystemError(filename);
+  if (S_ISREG(status.st_mode)) return status;
+  return absl::InvalidArgumentError(absl::StrCat(filename, ": is not a regular file"));
+}
+
+// Does not wait for the reader of a pipe. Returns -1 if an error occurs.
+int Open(const std::string& filename) {
+  return open(filename.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+}
+
+// Keras's logs of an epoch.
+std::map<std::string, double> LogsOf(const proto::EpochRecord& record, const proto::Job& job) {
+  std::map<std::string, double> logs;
+  const auto add = [&](const std::string& prefix, const proto::EvaluationRecord& side) {
+    logs[prefix + "loss"] = side.loss();
+    for (int i = 0; i < std::min(side.metrics_size(), job.metrics_size()); ++i) {
+      logs[prefix + job.metrics(i)] = side.metrics(i);
+    }
+  };
+  add("", record.training());
+  if (record.has_validation()) add("val_", record.validation());
+  return logs;
+}
+
+}  // namespace
+
+CsvLogger::CsvLogger(const proto::Callback& config, const proto::Job& job, bool logs_rate)
+    : filename_(config.filename()),
+      separator_(config.has_separator() ? config.separator()[0] : ','),
+      append_(config.append()),
+      logs_rate_(logs_rate),
+      job_(job) {}
+
+absl::Status CsvLogger::CheckFile() const {
+  const int file = Open(filename_);
+  if (file < 0) return SystemError(filename_);
+  const absl::Status status = StatOf(filename_, file).status();
+  close(file);
+  return status;
+}
+
+int64_t CsvLogger::SizeBefore() const {
+  struct stat status = {};
+  return append_ && stat(filename_.c_str(), &status) == 0 ? status.st_size : 0;
+}
+
+// As Python's csv.excel quotes fields.
+std::string CsvLogger::Line(const std::vector<std::string>& fields) const {
+  std::string line;
+  for (const std::string& field : fields) {
+    if (!line.empty()) line.push_back(separator_);
+    const std::string special = {separator_, '"', '\r', '\n'};
+    if (field.find_first_of(special) == std::string::npos) {
+      line += field;
+    } else {
+      absl::StrAppend(&line, "\"", absl::StrReplaceAll(field, {{"\"", "\"\""}}), "\"");
+    }
+  }
+  return line + "\r\n";
+}
+
+void CsvLogger::Add(int64_t epoch, const proto::EpochRecord& record, double learning_rate) {
+  std::map<std::string, double> logs = LogsOf(record, job_);
+  if (logs_rate_) logs[kRate] = learning_rate;
+  if (header_.empty()) {
+    bool is_validated = false;
+    for (const auto& [name, value] : logs) {
+      columns_.push_back(name);
+      is_validated |= absl::StartsWith(name, "val_");
+    }
+    const size_t count = columns_.size();
+    for (size_t i = 0; i < count && !is_validated; ++i) columns_.push_back("val_" + columns_[i]);
+    std::vector<std::string> names = {"epoch"};
+    names.insert(names.end(), columns_.begin(), columns_.end());
+    header_ = Line(names);
+  }
+  std::vector<std::string> fields = {absl::StrCat(epoch)};
+  for (const std::string& name : columns_) {
+    const auto found = logs.find(name);
+    fields.push_back(found == logs.end() ? kMissing : NumberText(found->second));
+  }
+  lines_ += Line(fields);
+}
+
+absl::Status CsvLogger::Flush() {
+  const int file = Open(filename_);
+  if (file < 0) return SystemError(filename_);
+  const absl::Cleanup closer = [file] { close(file); };
+  return FlushTo(file);
+}
+
+absl::Status CsvLogger::FlushTo(int file) {
+  CAIRN_ASSIGN_OR_RETURN(const struct stat status, StatOf(filename_, file));
+  // Somebody has replaced the file: it gets all lines.
+  if (status.st_size < begin_) begin_ = 0;
+  if (status.st_size != begin_ + written_) written_ = 0;
+  const std::string text = Text();
+  while (written_ < static_cast<int64_t>(text.size())) {
+    const ssize_t count =
+        pwrite(file, text.data() + written_, text.size() - written_, begin_ + written_);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return SystemError(filename_);
+    written_ += count;
+  }
+  if (ftruncate(file, begin_ + written_) != 0) return SystemError(filename_);
+  return absl::OkStatus();
+}
+
+}  // namespace cairn::coordinator

@@ -1,0 +1,159 @@
+#include "coordinator/callbacks/csv_logger.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cairn::coordinator {
+namespace {
+
+class CsvLoggerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    config_.set_filename(::testing::TempDir() + "/" +
+                         ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv");
+    std::remove(config_.filename().c_str());
+  }
+
+  CsvLogger Make(bool logs_rate = false) const { return CsvLogger(config_, job_, logs_rate); }
+
+  void WriteFile(const std::string& text) const { std::ofstream(config_.filename()) << text; }
+  std::string Text() const {
+    std::ifstream file(config_.filename());
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+
+  static void SetSide(double loss, std::vector<double> metrics, proto::EvaluationRecord* side) {
+    side->set_examples(10);
+    side->set_loss(loss);
+    side->mutable_metrics()->Assign(metrics.begin(), metrics.end());
+  }
+  static proto::EpochRecord Trained(double loss, std::vector<double> metrics = {}) {
+    proto::EpochRecord record;
+    SetSide(loss, std::move(metrics), record.mutable_training());
+    return record;
+  }
+
+  proto::Callback config_;
+  proto::Job job_;
+};
+
+// The expected texts are those that Keras 3.15's CSVLogger wrote for the same logs.
+TEST_F(CsvLoggerTest, WritesWhatKerasWrites) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  job_.add_metrics("a.b");
+  for (const auto& [separator, expected] : std::vector<std::pair<std::string, std::string>>{
+           {",",
+            "epoch,a.b,learning_rate,loss,val_a.b,val_loss\r\n"
+            "3,1e-05,0.0010000000474974513,0.1,1.0,nan\r\n"
+            "4,0.6666666666666666,0.5,1.2345678901234568e+17,1e+16,inf\r\n"},
+           {".",
+            "epoch.\"a.b\".learning_rate.loss.\"val_a.b\".val_loss\r\n"
+            "3.1e-05.\"0.0010000000474974513\".\"0.1\".\"1.0\".nan\r\n"
+            "4.\"0.6666666666666666\".\"0.5\".\"1.2345678901234568e+17\".1e+16.inf\r\n"}}) {
+    config_.set_separator(separator);
+    CsvLogger log = Make(/*logs_rate=*/true);
+    log.Start(log.SizeBefore());
+    proto::EpochRecord first = Trained(0.1, {1e-5});
+    SetSide(std::nan(""), {1}, first.mutable_validation());
+    log.Add(3, first, 0.001f);
+    proto::EpochRecord second = Trained(123456789012345680.0, {2.0 / 3});
+    SetSide(infinite, {1e16}, second.mutable_validation());
+    log.Add(4, second, 0.5);
+    ASSERT_TRUE(log.Flush().ok());
+    EXPECT_EQ(Text(), expected);
+  }
+}
+
+TEST_F(CsvLoggerTest, AnEpochWithoutValidationHasNA) {
+  job_.add_metrics("mae");
+  CsvLogger log = Make();
+  log.Add(0, Trained(0.5, {0.25}), 0);
+  ASSERT_TRUE(log.Flush().ok());
+  proto::EpochRecord second = Trained(0.25, {0.125});
+  SetSide(3, {2}, second.mutable_validation());
+  log.Add(1, second, 0);
+  ASSERT_TRUE(log.Flush().ok());
+  EXPECT_EQ(Text(),
+            "epoch,loss,mae,val_loss,val_mae\r\n0,0.5,0.25,NA,NA\r\n1,0.25,0.125,3.0,2.0\r\n");
+}
+
+TEST_F(CsvLoggerTest, NamesAreQuotedAsInPython) {
+  job_.add_metrics("a\"b");
+  job_.add_metrics("x,y");
+  WriteFile(std::string(100, 'x'));
+  CsvLogger log = Make();
+  log.Start(log.SizeBefore());
+  log.Add(0, Trained(-0.0, {0.5, 1e22}), 0);
+  ASSERT_TRUE(log.Flush().ok());
+  EXPECT_EQ(Text(),
+            "epoch,\"a\"\"b\",loss,\"x,y\",\"val_a\"\"b\",val_loss,\"val_x,y\"\r\n"
+            "0,0.5,-0.0,1e+22,NA,NA,NA\r\n");
+}
+
+TEST_F(CsvLoggerTest, AppendsWithoutAHeaderUnlessTheFileIsEmpty) {
+  config_.set_append(true);
+  for (const auto& [before, after] : std::vector<std::pair<std::string, std::string>>{
+           {"old\n", "old\n0,0.5,NA\r\n"}, {"", "epoch,loss,val_loss\r\n0,0.5,NA\r\n"}}) {
+    WriteFile(before);
+    CsvLogger log = Make();
+    log.Start(log.SizeBefore());
+    log.Add(0, Trained(0.5), 0);
+    ASSERT_TRUE(log.Flush().ok());
+    EXPECT_EQ(Text(), after);
+  }
+}
+
+TEST_F(CsvLoggerTest, ANewProcessLeavesEachLineOnce) {
+  config_.set_append(true);
+  WriteFile("old\n");
+  CsvLogger first = Make();
+  first.Start(4);
+  for (int64_t epoch = 0; epoch < 3; ++epoch) first.Add(epoch, Trained(0.5), 0);
+  ASSERT_TRUE(first.Flush().ok());
+  // Knows of one epoch less: the last one was not journaled.
+  CsvLogger second = Make();
+  second.Start(4);
+  for (int64_t epoch = 0; epoch < 2; ++epoch) second.Add(epoch, Trained(0.5), 0);
+  ASSERT_TRUE(second.Flush().ok());
+  EXPECT_EQ(Text(), "old\n0,0.5,NA\r\n1,0.5,NA\r\n");
+  second.Add(2, Trained(0.25), 0);
+  ASSERT_TRUE(second.Flush().ok());
+  EXPECT_EQ(Text(), "old\n0,0.5,NA\r\n1,0.5,NA\r\n2,0.25,NA\r\n");
+}
+
+TEST_F(CsvLoggerTest, AFileThatSomebodyRemovedGetsAllLines) {
+  config_.set_append(true);
+  WriteFile("old\n");
+  CsvLogger log = Make();
+  log.Start(log.SizeBefore());
+  log.Add(0, Trained(0.5), 0);
+  ASSERT_TRUE(log.Flush().ok());
+  ASSERT_EQ(std::remove(config_.filename().c_str()), 0);
+  log.Add(1, Trained(0.25), 0);
+  ASSERT_TRUE(log.Flush().ok());
+  EXPECT_EQ(Text(), "epoch,loss,val_loss\r\n0,0.5,NA\r\n1,0.25,NA\r\n");
+}
+
+TEST_F(CsvLoggerTest, FilesThatCannotBeWrittenAreNamed) {
+  EXPECT_TRUE(Make().CheckFile().ok());
+  config_.set_filename("/no/such/folder/log.csv");
+  EXPECT_EQ(Make().CheckFile().message(),
+            "/no/such/folder/log.csv: cannot be written: No such file or directory");
+  EXPECT_FALSE(Make().Flush().ok());
+  config_.set_filename(::testing::TempDir() + "/pipe");
+  ASSERT_TRUE(mkfifo(config_.filename().c_str(), 0600) == 0 || errno == EEXIST);
+  EXPECT_FALSE(Make().CheckFile().ok()) << "must not wait for a reader";
+  config_.set_filename("/dev/null");
+  EXPECT_EQ(Make().CheckFile().message(), "/dev/null: is not a regular file");
+}
+
+}  // namespace
+}  // namespace cairn::coordinator
