@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <string_view>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
@@ -22,6 +23,7 @@ namespace cairn::coordinator {
 namespace {
 
 constexpr char kMissing[] = "NA";
+constexpr std::string_view kFirstColumn = "epoch";
 constexpr char kRate[] = "learning_rate";
 
 // As Python's repr: the shortest text that is this number.
@@ -43,7 +45,7 @@ absl::StatusOr<struct stat> StatOf(const std::string& filename, int file) {
 
 // Does not wait for the reader of a pipe. Returns -1 if an error occurs.
 int Open(const std::string& filename) {
-  return open(filename.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+  return open(filename.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
 }
 
 // Keras's logs of an epoch.
@@ -69,12 +71,20 @@ CsvLogger::CsvLogger(const proto::Callback& config, const proto::Job& job, bool 
       logs_rate_(logs_rate),
       job_(job) {}
 
+// A job comes from whoever reaches the coordinator's port, so it must not overwrite any other file.
 absl::Status CsvLogger::CheckFile() const {
   const int file = Open(filename_);
   if (file < 0) return SystemError(filename_);
-  const absl::Status status = StatOf(filename_, file).status();
-  close(file);
-  return status;
+  const absl::Cleanup closer = [file] { close(file); };
+  CAIRN_ASSIGN_OR_RETURN(const struct stat status, StatOf(filename_, file));
+  if (status.st_size == 0) return absl::OkStatus();
+  std::string begin(kFirstColumn.size(), '\0');
+  const ssize_t count = pread(file, begin.data(), begin.size(), 0);
+  if (count < 0) return SystemError(filename_);
+  if (begin == kFirstColumn) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(filename_, ": is not a file of csv_logger, which begins with \"", kFirstColumn,
+                   "\"; use another name"));
 }
 
 int64_t CsvLogger::SizeBefore() const {
@@ -108,7 +118,7 @@ void CsvLogger::Add(int64_t epoch, const proto::EpochRecord& record, double lear
     }
     const size_t count = columns_.size();
     for (size_t i = 0; i < count && !is_validated; ++i) columns_.push_back("val_" + columns_[i]);
-    std::vector<std::string> names = {"epoch"};
+    std::vector<std::string> names = {std::string(kFirstColumn)};
     names.insert(names.end(), columns_.begin(), columns_.end());
     header_ = Line(names);
   }

@@ -28,7 +28,8 @@ class CsvLogger {
   // `job` is validated and must outlive this. `logs_rate`: there is a column for the learning rate.
   CsvLogger(const proto::Callback& config, const proto::Job& job, bool logs_rate);
 
-  // InvalidArgument: the file cannot be written. Creates it if it does not exist.
+  // InvalidArgument: the file cannot be written, or exists and is no such file. Creates it if it
+  // does not exist.
   absl::Status CheckFile() const;
   // The bytes of the file that the job leaves as they are: none unless "append".
   int64_t SizeBefore() const;

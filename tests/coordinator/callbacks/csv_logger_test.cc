@@ -142,6 +142,20 @@ TEST_F(CsvLoggerTest, AFileThatSomebodyRemovedGetsAllLines) {
   EXPECT_EQ(Text(), "epoch,loss,val_loss\r\n0,0.5,NA\r\n1,0.25,NA\r\n");
 }
 
+TEST_F(CsvLoggerTest, AnotherFileIsNotOverwritten) {
+  for (const char* text : {"ep", "export PATH=/bin\n", "loss,epoch\r\n"}) {
+    WriteFile(text);
+    EXPECT_EQ(Make().CheckFile().message(),
+              config_.filename() +
+                  ": is not a file of csv_logger, which begins with \"epoch\"; use another name");
+    EXPECT_EQ(Text(), text);
+  }
+  for (const char* text : {"", "epoch;loss\r\n0;1.5\r\n"}) {
+    WriteFile(text);
+    EXPECT_TRUE(Make().CheckFile().ok()) << text;
+  }
+}
+
 TEST_F(CsvLoggerTest, FilesThatCannotBeWrittenAreNamed) {
   EXPECT_TRUE(Make().CheckFile().ok());
   config_.set_filename("/no/such/folder/log.csv");
