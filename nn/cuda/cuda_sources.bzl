@@ -1,0 +1,83 @@
+"""The sources of the GPU library, which is built twice: by nvcc for GPUs (nn/cuda), and by the
+host's compiler for tests (tests/nn/cuda_on_host)."""
+
+# The .cu files.
+KERNEL_SOURCES = [
+    "activation_function",
+    "activation_kernel",
+    "activation_tail",
+    "affine_kernel",
+    "batch_normalization_kernel",
+    "concatenate_kernel",
+    "conv2d_kernel",
+    "convolution",
+    "dense_kernel",
+    "dropout_kernel",
+    "embedding_kernel",
+    "gather",
+    "gaussian_noise_kernel",
+    "global_pooling_kernel",
+    "layer_normalization_kernel",
+    "merge_kernel",
+    "operations",
+    "pooling2d_kernel",
+    "prelu_kernel",
+    "rearranging_kernel",
+]
+
+HOST_SOURCES = [
+    "context.cc",
+    "cuda_device.cc",
+    "cuda_factory.cc",
+    "cuda_status.cc",
+    "loss_kernel.cc",
+    "product.cc",
+    "staged_copies.cc",
+]
+
+HEADERS = [
+    "activation_function.h",
+    "activation_tail.h",
+    "context.h",
+    "convolution.h",
+    "cuda_device.h",
+    "cuda_factory.h",
+    "cuda_handles.h",
+    "cuda_status.h",
+    "gather.h",
+    "kernels.h",
+    "launch.h",
+    "loops.h",
+    "loss_kernel.h",
+    "operations.h",
+    "product.h",
+    "staged_copies.h",
+]
+
+KERNEL_DEPS = [
+    "//common:random",
+    "//common:status_macros",
+    "//common:version",
+    "//nn:device",
+    "//nn:layer",
+    "//nn:loss_interface",
+    "//nn:metric",
+    "//nn/layers:affine",
+    "//nn/layers:axis_mapping",
+    "//nn/layers:batch_normalization",
+    "//nn/layers:concatenate",
+    "//nn/layers:conv2d",
+    "//nn/layers:dense",
+    "//nn/layers:dropout",
+    "//nn/layers:embedding",
+    "//nn/layers:gaussian_noise",
+    "//nn/layers:global_pooling",
+    "//nn/layers:layer_normalization",
+    "//nn/layers:merge",
+    "//nn/layers:pooling2d",
+    "//nn/layers:prelu",
+    "//nn/layers:rearranging",
+    "//nn/layers:time_distributed",
+    "//nn/layers:window",
+    "//third_party:absl",
+]
