@@ -29,7 +29,7 @@
 // Thread-safe; one thread runs at a time.
 namespace cuda_on_host {
 
-// Sets the seed of all random orders. Initially 1.
+// Sets the seed of all random orders. Initially that in the environment's CAIRN_CUDA_SEED, else 1.
 void SetSeed(uint64_t seed);
 
 // Lets the call of this name ("cudaMalloc") return `error`, after `calls` calls that do not.
