@@ -9,6 +9,7 @@ NVCC_FLAGS = [
     "--extended-lambda",
     "--expt-relaxed-constexpr",
     "-Werror=all-warnings",
+    "-Xptxas=-v",
     "-Xcompiler=-fPIC,-fvisibility=hidden",
 ] + [
     "-gencode=arch=compute_{0},code=sm_{0}".format(architecture)
@@ -21,21 +22,29 @@ def _nvcc_objects_impl(ctx):
     includes = ["."] + context.includes.to_list() + context.quote_includes.to_list()
     includes += context.system_includes.to_list()
     objects = []
+    reports = []
     for source in ctx.files.srcs:
         object = ctx.actions.declare_file(source.basename[:-len(".cu")] + ".pic.o")
+        report = ctx.actions.declare_file(source.basename[:-len(".cu")] + ".ptxas.txt")
         ctx.actions.run_shell(
-            command = '"$@"',
-            arguments = [ctx.attr.root + "/bin/nvcc", "-c", source.path, "-o", object.path] +
+            command = 'report=$1; shift; "$@" >$report 2>&1 || { cat $report; exit 1; }',
+            arguments = [report.path, ctx.attr.root + "/bin/nvcc", "-c", source.path, "-o", object.path] +
                         NVCC_FLAGS + ["-I" + include for include in includes],
             inputs = depset([source] + ctx.files.headers, transitive = [context.headers]),
-            outputs = [object],
+            outputs = [object, report],
             mnemonic = "Nvcc",
             progress_message = "Compiling %s with nvcc" % source.path,
             use_default_shell_env = True,
         )
         objects.append(object)
-    return [DefaultInfo(files = depset(objects))]
+        reports.append(report)
+    return [
+        DefaultInfo(files = depset(objects)),
+        OutputGroupInfo(reports = depset(reports)),
+    ]
 
+# Object files, and in the output group "reports" what ptxas says of each kernel: registers, spills
+# and shared memory.
 nvcc_objects = rule(
     implementation = _nvcc_objects_impl,
     attrs = {

@@ -1,5 +1,6 @@
-"""Finds the CUDA toolkit: CUDA_PATH, else /usr/local/cuda. `@cuda//:defs.bzl` has the result;
-`@cuda//:cuda` is the CUDA runtime and cuBLAS, and exists only if the toolkit was found."""
+"""Finds the CUDA toolkit: CUDA_PATH, else /usr/local/cuda. deploy/install_cuda.sh makes one without
+root. `@cuda//:defs.bzl` has the result; `@cuda//:cuda` is the CUDA runtime and cuBLAS, and exists
+only if the toolkit was found."""
 
 _ABSENT = """
 HAVE_CUDA = False
@@ -25,6 +26,7 @@ cc_library(
     linkopts = [
         "-L{root}/lib64",
         "-lcudart_static",
+        "-lcublas",
         "-lpthread",
         "-ldl",
         "-lrt",
