@@ -25,6 +25,8 @@ cc_library(
     includes = ["include"],
     linkopts = [
         "-L{root}/lib64",
+        # A toolkit of deploy/install_cuda.sh is not on the loader's path.
+        "-Wl,-rpath,{root}/lib64",
         "-lcudart_static",
         "-lcublas",
         "-lpthread",
