@@ -133,18 +133,19 @@ std::unique_ptr<Model> BranchedModel() {
 
 // The arrays of a batch. Class labels are 0 to 2.
 struct TestBatch {
-  TestBatch(const Model& model, const Objective& objective) {
-    Append(kBatchSize * 4, /*whole=*/false);
-    batch.inputs = {arrays.back().data()};
+  TestBatch(const Model& model, const Objective& objective, int64_t size) {
+    for (const Model::Input& input : model.inputs()) {
+      Append(size * ElementCount(input.spec.shape), input.spec.type == proto::INT32);
+      batch.inputs.push_back(arrays.back().data());
+    }
     for (size_t i = 0; i < objective.losses().size(); ++i) {
       const Loss& loss = *objective.losses()[i].loss;
-      Append(kBatchSize * loss.LabelCount(model.outputs()[i].shape),
-             loss.label_type() == proto::INT32);
+      Append(size * loss.LabelCount(model.outputs()[i].shape), loss.label_type() == proto::INT32);
       batch.labels.push_back(arrays.back().data());
     }
-    Append(kBatchSize, /*whole=*/false);
+    Append(size, /*whole=*/false);
     batch.weights = arrays.back().data();
-    batch.size = kBatchSize;
+    batch.size = size;
   }
   void Append(int64_t count, bool whole) {
     std::vector<float> values;
@@ -159,9 +160,10 @@ struct TestBatch {
 };
 
 // Loss, penalty, metrics, outputs and gradients of one step.
-std::vector<double> Step(const Model& model, const Objective& objective, Device* device) {
-  const TestBatch data(model, objective);
-  auto executor = *Executor::Create(&model, &objective, {.batch_size = kBatchSize}, device);
+std::vector<double> Step(const Model& model, const Objective& objective, int64_t size,
+                         Device* device) {
+  const TestBatch data(model, objective, size);
+  auto executor = *Executor::Create(&model, &objective, {.batch_size = size}, device);
   for (size_t v = 0; v < model.variables().size(); ++v) {
     const absl::Span<float> values = executor->values(static_cast<int>(v));
     for (size_t i = 0; i < values.size(); ++i) values[i] = RandomUniform(50 + v, i) - 0.4f;
@@ -173,14 +175,42 @@ std::vector<double> Step(const Model& model, const Objective& objective, Device*
     all.insert(all.end(), numbers.begin(), numbers.end());
   };
   for (const std::vector<double>& state : results->metrics) add(state);
-  for (int output : {0, 1}) add(*executor->output(output));
+  for (size_t i = 0; i < model.outputs().size(); ++i) add(*executor->output(static_cast<int>(i)));
   EXPECT_TRUE(executor->Backward([&](int variable) { add(executor->gradient(variable)); }).ok());
   return all;
 }
 
+void ExpectStepOfTheCpu(const Model& model, const Objective& objective, int64_t size,
+                        Device* device) {
+  CpuDevice cpu;
+  const std::vector<double> expected = Step(model, objective, size, &cpu);
+  const std::vector<double> computed = Step(model, objective, size, device);
+  ASSERT_EQ(computed.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_NEAR(computed[i], expected[i], 1e-5 * std::max(1.0, std::fabs(expected[i]))) << i;
+  }
+}
+
+// The conformance suite has small tensors: one block and one piece of each sum.
+TEST_F(CudaDeviceTest, LargeTensorsOfManyBlocksAreComputedAsByTheCpu) {
+  const auto model = ModelOf(
+      {{"input", "InputLayer", R"({"batch_shape": [null, 13, 11, 3]})"},
+       {"conv", "Conv2D", R"({"filters": 35, "kernel_size": 3, "strides": 2, "padding": "same",
+                              "activation": "tanh"})"},
+       {"norm", "BatchNormalization"},
+       {"layer", "LayerNormalization"},
+       {"pool", "MaxPooling2D", R"({"padding": "same"})"},
+       {"flat", "Flatten"},
+       {"row", "LayerNormalization"},
+       {"wide", "Dense", R"({"units": 301, "kernel_regularizer": {"class_name": "L1L2", "config":
+                             {"l1": 0.0001, "l2": 0.0002}}, "activation": "softmax"})"},
+       {"last", "Dense", R"({"units": 3, "activation": "softmax"})"}});
+  const Objective objective(LossNamed("sparse_categorical_crossentropy"));
+  ExpectStepOfTheCpu(*model, objective, /*size=*/37, device_.get());
+}
+
 TEST_F(CudaDeviceTest, EveryLossAndMetricAndPenaltyIsThatOfTheCpu) {
   const auto model = BranchedModel();
-  CpuDevice cpu;
   for (const std::string& name : LossNames()) {
     SCOPED_TRACE(name);
     std::vector<Objective::OutputLoss> losses;
@@ -195,12 +225,7 @@ TEST_F(CudaDeviceTest, EveryLossAndMetricAndPenaltyIsThatOfTheCpu) {
       }
     }
     const Objective objective(std::move(losses), std::move(metrics));
-    const std::vector<double> expected = Step(*model, objective, &cpu);
-    const std::vector<double> computed = Step(*model, objective, device_.get());
-    ASSERT_EQ(computed.size(), expected.size());
-    for (size_t i = 0; i < expected.size(); ++i) {
-      EXPECT_NEAR(computed[i], expected[i], 1e-5 * std::max(1.0, std::fabs(expected[i]))) << i;
-    }
+    ExpectStepOfTheCpu(*model, objective, kBatchSize, device_.get());
   }
 }
 
