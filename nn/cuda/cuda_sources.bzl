@@ -25,6 +25,7 @@ KERNEL_SOURCES = [
     "pooling2d_kernel",
     "prelu_kernel",
     "rearranging_kernel",
+    "resizing_kernel",
     "separable_conv2d_kernel",
 ]
 
@@ -82,6 +83,7 @@ KERNEL_DEPS = [
     "//nn/layers:pooling2d",
     "//nn/layers:prelu",
     "//nn/layers:rearranging",
+    "//nn/layers:resizing",
     "//nn/layers:separable_conv2d",
     "//nn/layers:time_distributed",
     "//nn/layers:window",

@@ -42,6 +42,7 @@ std::unique_ptr<Kernel> CreateMergeKernel(const Layer& layer, const KernelContex
 std::unique_ptr<Kernel> CreatePooling2DKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreatePReLUKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRearrangingKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateResizingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateSeparableConv2DKernel(const Layer& layer,
                                                     const KernelContext& context);
 
