@@ -144,7 +144,7 @@ FAULTS = [
           "p.columns)", CUDA_DEVICE_TEST),
     Fault("cuda: a convolution's gradient ignores the strides", "nn/cuda/convolution.cu",
           "top % g.strides[0] != 0 || ",
-          "", CUDA_DEVICE_TEST),
+          "", CUDA_LAYERS_TEST),
     Fault("cuda: a convolution reads before the image", "nn/cuda/convolution.cu",
           "row >= 0 && row < g.height",
           "row < g.height", CUDA_DEVICE_TEST),
