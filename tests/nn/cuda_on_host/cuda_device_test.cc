@@ -263,14 +263,15 @@ TEST_F(CudaDeviceTest, MemoryThatIsShortAtAnyPlaceIsAnError) {
 }
 
 TEST_F(CudaDeviceTest, AnErrorNamesTheLayerThePassAndTheDevice) {
+  // A power of two: gradients are not rescaled, and the copy to the host comes first.
+  constexpr int64_t kSize = 2;
   const auto model = ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 4]})"},
                               {"hidden", "Dense", R"({"units": 3})"}});
   const Objective objective(LossNamed("mean_squared_error"));
-  auto executor =
-      *Executor::Create(model.get(), &objective, {.batch_size = kBatchSize}, device_.get());
-  const std::vector<float> input(kBatchSize * 4), labels(kBatchSize * 3);
+  auto executor = *Executor::Create(model.get(), &objective, {.batch_size = kSize}, device_.get());
+  const std::vector<float> input(kSize * 4), labels(kSize * 3);
   const Executor::Batch batch = {
-      .size = kBatchSize, .inputs = {input.data()}, .labels = {labels.data()}};
+      .size = kSize, .inputs = {input.data()}, .labels = {labels.data()}};
   cuda_on_host::FailCall("cudaLaunchKernel", cudaErrorLaunchFailure);
   absl::Status status = executor->Forward(batch, /*training=*/true).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
