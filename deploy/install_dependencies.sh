@@ -23,6 +23,8 @@ packages=(
   libdnnl-dev
   # tests and benchmarks
   libgtest-dev libgmock-dev libbenchmark-dev
+  # fibers: the threads of the CUDA stand-in in tests/nn/cuda_on_host
+  libboost-context-dev
   # TensorFlow's environment for tests/interop
   python3-venv
   # Fashion-MNIST: 70,000 images

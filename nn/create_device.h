@@ -10,7 +10,7 @@
 namespace cairn::nn {
 
 // Creates the device of the given kind: "cpu", "cuda" (the first GPU) or "auto" (the best device
-// that can train; today always the CPU, because the GPU has no layer kernels).
+// that can train; today always the CPU, because the GPU backend is unproven, see doc/cuda.md).
 //
 // The GPU code is a shared library. It is searched next to the program first, then on the dynamic
 // loader's path.

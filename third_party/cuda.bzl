@@ -1,5 +1,6 @@
-"""Finds the CUDA toolkit: CUDA_PATH, else /usr/local/cuda. `@cuda//:defs.bzl` has the result;
-`@cuda//:cuda` is the CUDA runtime and cuBLAS, and exists only if the toolkit was found."""
+"""Finds the CUDA toolkit: CUDA_PATH, else /usr/local/cuda. deploy/install_cuda.sh makes one without
+root. `@cuda//:defs.bzl` has the result; `@cuda//:cuda` is the CUDA runtime and cuBLAS, and exists
+only if the toolkit was found."""
 
 _ABSENT = """
 HAVE_CUDA = False
@@ -24,7 +25,10 @@ cc_library(
     includes = ["include"],
     linkopts = [
         "-L{root}/lib64",
+        # A toolkit of deploy/install_cuda.sh is not on the loader's path.
+        "-Wl,-rpath,{root}/lib64",
         "-lcudart_static",
+        "-lcublas",
         "-lpthread",
         "-ldl",
         "-lrt",

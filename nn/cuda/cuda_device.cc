@@ -7,7 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "nn/cuda/cuda_status.h"
+#include "nn/cuda/kernels.h"
+#include "nn/cuda/loss_kernel.h"
+#include "nn/cuda/operations.h"
 #include "nn/layer.h"
+#include "nn/layers/time_distributed.h"
+#include "nn/regularizer.h"
 
 namespace cairn::nn {
 namespace {
@@ -41,6 +46,120 @@ absl::Status CheckOrdinal(int ordinal) {
       absl::StrCat("there is no GPU ", ordinal, ": ", count, " visible, counted from 0"));
 }
 
+struct KnownKernel {
+  const char* class_name;
+  std::unique_ptr<Kernel> (*create)(const Layer& layer, const cuda::KernelContext& context);
+};
+
+// The kernel of each layer class, as in nn/cpu/cpu_device.cc.
+constexpr KnownKernel kKnownKernels[] = {
+    {"Activation", cuda::CreateActivationKernel},
+    {"Add", cuda::CreateMergeKernel},
+    {"AlphaDropout", cuda::CreateDropoutKernel},
+    {"Average", cuda::CreateMergeKernel},
+    {"AveragePooling1D", cuda::CreatePooling2DKernel},
+    {"AveragePooling2D", cuda::CreatePooling2DKernel},
+    {"AveragePooling3D", cuda::CreatePooling2DKernel},
+    {"BatchNormalization", cuda::CreateBatchNormalizationKernel},
+    {"CenterCrop", cuda::CreateResizingKernel},
+    {"Concatenate", cuda::CreateConcatenateKernel},
+    {"Conv1D", cuda::CreateConv2DKernel},
+    {"Conv1DTranspose", cuda::CreateConv2DTransposeKernel},
+    {"Conv2D", cuda::CreateConv2DKernel},
+    {"Conv2DTranspose", cuda::CreateConv2DTransposeKernel},
+    {"Cropping1D", cuda::CreateRearrangingKernel},
+    {"Cropping2D", cuda::CreateRearrangingKernel},
+    {"Cropping3D", cuda::CreateRearrangingKernel},
+    {"Dense", cuda::CreateDenseKernel},
+    {"DepthwiseConv1D", cuda::CreateConv2DKernel},
+    {"DepthwiseConv2D", cuda::CreateConv2DKernel},
+    {"Dropout", cuda::CreateDropoutKernel},
+    {"ELU", cuda::CreateActivationKernel},
+    {"Embedding", cuda::CreateEmbeddingKernel},
+    {"GaussianDropout", cuda::CreateGaussianNoiseKernel},
+    {"GaussianNoise", cuda::CreateGaussianNoiseKernel},
+    {"GlobalAveragePooling1D", cuda::CreateGlobalPoolingKernel},
+    {"GlobalAveragePooling2D", cuda::CreateGlobalPoolingKernel},
+    {"GlobalAveragePooling3D", cuda::CreateGlobalPoolingKernel},
+    {"GlobalMaxPooling1D", cuda::CreateGlobalPoolingKernel},
+    {"GlobalMaxPooling2D", cuda::CreateGlobalPoolingKernel},
+    {"GlobalMaxPooling3D", cuda::CreateGlobalPoolingKernel},
+    {"GroupNormalization", cuda::CreateLayerNormalizationKernel},
+    {"LayerNormalization", cuda::CreateLayerNormalizationKernel},
+    {"LeakyReLU", cuda::CreateActivationKernel},
+    {"Masking", cuda::CreateMaskingKernel},
+    {"MaxPooling1D", cuda::CreatePooling2DKernel},
+    {"MaxPooling2D", cuda::CreatePooling2DKernel},
+    {"MaxPooling3D", cuda::CreatePooling2DKernel},
+    {"Maximum", cuda::CreateMergeKernel},
+    {"Minimum", cuda::CreateMergeKernel},
+    {"Multiply", cuda::CreateMergeKernel},
+    {"Normalization", cuda::CreateAffineKernel},
+    {"PReLU", cuda::CreatePReLUKernel},
+    {"Permute", cuda::CreateRearrangingKernel},
+    {"RMSNormalization", cuda::CreateLayerNormalizationKernel},
+    {"ReLU", cuda::CreateActivationKernel},
+    {"RepeatVector", cuda::CreateRearrangingKernel},
+    {"Rescaling", cuda::CreateAffineKernel},
+    {"Resizing", cuda::CreateResizingKernel},
+    {"SeparableConv1D", cuda::CreateSeparableConv2DKernel},
+    {"SeparableConv2D", cuda::CreateSeparableConv2DKernel},
+    {"Softmax", cuda::CreateActivationKernel},
+    {"SpatialDropout1D", cuda::CreateDropoutKernel},
+    {"SpatialDropout2D", cuda::CreateDropoutKernel},
+    {"SpatialDropout3D", cuda::CreateDropoutKernel},
+    {"Subtract", cuda::CreateMergeKernel},
+    {"UnitNormalization", cuda::CreateLayerNormalizationKernel},
+    {"UpSampling1D", cuda::CreateResizingKernel},
+    {"UpSampling2D", cuda::CreateResizingKernel},
+    {"UpSampling3D", cuda::CreateRearrangingKernel},
+    {"ZeroPadding1D", cuda::CreateRearrangingKernel},
+    {"ZeroPadding2D", cuda::CreateRearrangingKernel},
+    {"ZeroPadding3D", cuda::CreateRearrangingKernel},
+};
+
+// A kernel whose errors name its layer. An error of Backward is returned by the device's next call.
+class NamedKernel final : public Kernel {
+ public:
+  NamedKernel(const std::string& layer, std::unique_ptr<Kernel> kernel, int ordinal,
+              cuda::Context* context)
+      : forward_(absl::StrCat(layer, ", forward pass")),
+        backward_(absl::StrCat(layer, ", backward pass")),
+        kernel_(std::move(kernel)),
+        ordinal_(ordinal),
+        context_(context) {}
+
+  absl::Status Forward(const ForwardArguments& arguments) override {
+    context_->SetWork(&forward_);
+    context_->Note(cudaSetDevice(ordinal_), "cudaSetDevice");
+    absl::Status status = kernel_->Forward(arguments);
+    context_->SetWork(nullptr);
+    absl::Status error = context_->TakeError();
+    return error.ok() ? status : error;
+  }
+
+  void Backward(const BackwardArguments& arguments) override {
+    context_->SetWork(&backward_);
+    context_->Note(cudaSetDevice(ordinal_), "cudaSetDevice");
+    kernel_->Backward(arguments);
+    context_->SetWork(nullptr);
+  }
+
+ private:
+  const std::string forward_;
+  const std::string backward_;
+  const std::unique_ptr<Kernel> kernel_;
+  const int ordinal_;
+  cuda::Context* const context_;
+};
+
+// Penalties are computed by Device::Penalty, which knows the common ones only.
+bool HasUnknownPenalty(const Layer& layer) {
+  return layer.activity_regularizer().orthogonal != 0 ||
+         std::any_of(layer.variables().begin(), layer.variables().end(),
+                     [](const auto& variable) { return variable.regularizer.orthogonal != 0; });
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Device>> CudaDevice::Create(int ordinal) {
@@ -51,104 +170,127 @@ absl::StatusOr<std::unique_ptr<Device>> CudaDevice::Create(int ordinal) {
 }
 
 absl::Status CudaDevice::Initialize() {
-  CAIRN_RETURN_IF_ERROR(MakeCurrent());
+  CAIRN_RETURN_IF_ERROR(Begin());
   cudaDeviceProp properties;
   CAIRN_RETURN_IF_ERROR(
       CudaStatus(cudaGetDeviceProperties(&properties, ordinal_), "asking for the GPU's name"));
   name_ = absl::StrCat("cuda:", ordinal_, " (", properties.name, ")");
-
-  cudaStream_t stream = nullptr;
-  CAIRN_RETURN_IF_ERROR(CudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-                                   absl::StrCat("creating a stream on ", name_)));
-  stream_.reset(stream);
-  CAIRN_ASSIGN_OR_RETURN(copies_, StagedCopies::Create(stream));
+  CAIRN_ASSIGN_OR_RETURN(context_, cuda::Context::Create(name_));
+  try {
+    context_->ReserveScratch(cuda::kPenaltyScratchBytes);
+  } catch (const cuda::OutOfMemory& error) {
+    return error.status;
+  }
   return absl::OkStatus();
 }
 
-CudaDevice::~CudaDevice() {
-  // Wait for pending copies: their buffers are freed next.
-  if (stream_ != nullptr && MakeCurrent().ok()) cudaStreamSynchronize(stream_.get());
-}
+CudaDevice::~CudaDevice() { cudaSetDevice(ordinal_); }
 
 absl::StatusOr<void*> CudaDevice::Allocate(size_t bytes) {
-  CAIRN_RETURN_IF_ERROR(MakeCurrent());
-  void* memory = nullptr;
-  // cudaMalloc aligns to 256 bytes. For 0 bytes it returns null, which callers take for a failure.
-  CAIRN_RETURN_IF_ERROR(CudaStatus(cudaMalloc(&memory, std::max<size_t>(bytes, 1)),
-                                   absl::StrCat("allocating ", bytes, " bytes on ", name_)));
-  return memory;
+  CAIRN_RETURN_IF_ERROR(Begin());
+  try {
+    return context_->Allocate(bytes);
+  } catch (const cuda::OutOfMemory& error) {
+    return error.status;
+  }
 }
 
 void CudaDevice::Free(void* memory) {
-  if (memory == nullptr || !MakeCurrent().ok()) return;
-  cudaStreamSynchronize(stream_.get());
-  cudaFree(memory);
+  cudaSetDevice(ordinal_);
+  context_->Free(memory);
 }
 
 absl::Status CudaDevice::CopyToDevice(void* device, const void* host, size_t bytes) {
-  CAIRN_RETURN_IF_ERROR(MakeCurrent());
-  return copies_->ToDevice(device, host, bytes);
+  CAIRN_RETURN_IF_ERROR(Begin());
+  return context_->copies().ToDevice(device, host, bytes);
 }
 
 absl::Status CudaDevice::CopyFromDevice(void* host, const void* device, size_t bytes) {
-  CAIRN_RETURN_IF_ERROR(MakeCurrent());
-  return copies_->FromDevice(host, device, bytes);
+  CAIRN_RETURN_IF_ERROR(Begin());
+  return context_->copies().FromDevice(host, device, bytes);
 }
 
 absl::Status CudaDevice::Synchronize() {
-  CAIRN_RETURN_IF_ERROR(MakeCurrent());
-  return CudaStatus(cudaStreamSynchronize(stream_.get()), absl::StrCat("waiting for ", name_));
+  CAIRN_RETURN_IF_ERROR(Begin());
+  return CudaStatus(cudaStreamSynchronize(context_->stream()), absl::StrCat("waiting for ", name_));
 }
 
 absl::Status CudaDevice::Zero(void* memory, size_t bytes) {
-  CAIRN_RETURN_IF_ERROR(MakeCurrent());
-  return CudaStatus(cudaMemsetAsync(memory, 0, bytes, stream_.get()),
-                    absl::StrCat("clearing ", bytes, " bytes on ", name_));
+  CAIRN_RETURN_IF_ERROR(Begin());
+  context_->Zero(memory, bytes);
+  return context_->TakeError();
 }
 
 absl::Status CudaDevice::Copy(void* to, const void* from, size_t bytes) {
-  CAIRN_RETURN_IF_ERROR(MakeCurrent());
-  return CudaStatus(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_.get()),
-                    absl::StrCat("copying ", bytes, " bytes on ", name_));
+  CAIRN_RETURN_IF_ERROR(Begin());
+  context_->Copy(to, from, bytes);
+  return context_->TakeError();
 }
 
 absl::Status CudaDevice::Add(int64_t count, const float* addend, float* sum) {
-  return NoKernel("Add");
+  CAIRN_RETURN_IF_ERROR(Begin());
+  cuda::Add(context_.get(), count, addend, sum);
+  return context_->TakeError();
 }
 
 absl::Status CudaDevice::Rescale(int64_t count, float multiplier, float divisor, float* values) {
-  return NoKernel("Rescale");
+  CAIRN_RETURN_IF_ERROR(Begin());
+  cuda::Rescale(context_.get(), count, multiplier, divisor, values);
+  return context_->TakeError();
 }
 
 absl::Status CudaDevice::Penalty(const Regularizer& regularizer, int64_t count, const float* values,
                                  double* penalty) {
-  return NoKernel("Penalty");
+  CAIRN_RETURN_IF_ERROR(Begin());
+  cuda::Penalty(context_.get(), regularizer.l1, regularizer.l2, count, values, penalty);
+  return context_->TakeError();
 }
 
 absl::Status CudaDevice::AddPenaltyGradient(const Regularizer& regularizer, int64_t count,
                                             const float* values, float* gradient) {
-  return NoKernel("AddPenaltyGradient");
+  CAIRN_RETURN_IF_ERROR(Begin());
+  cuda::AddPenaltyGradient(context_.get(), regularizer.l1, regularizer.l2, count, values, gradient);
+  return context_->TakeError();
 }
 
-absl::Status CudaDevice::NoKernel(const std::string& operation) const {
-  return absl::UnimplementedError(
-      absl::StrCat(operation, " has no kernel on ", name_, "; use the device \"cpu\""));
-}
-
-absl::Status CudaDevice::MakeCurrent() {
-  return CudaStatus(cudaSetDevice(ordinal_), absl::StrCat("choosing GPU ", ordinal_));
+absl::Status CudaDevice::Begin() {
+  CAIRN_RETURN_IF_ERROR(
+      CudaStatus(cudaSetDevice(ordinal_), absl::StrCat("choosing GPU ", ordinal_)));
+  return context_ == nullptr ? absl::OkStatus() : context_->TakeError();
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> CudaDevice::CreateKernel(const Layer& layer,
                                                                  const KernelOptions& options) {
-  return absl::UnimplementedError(
-      absl::StrCat("layer '", layer.name(), "' (", layer.class_name(), ") has no kernel on ", name_,
-                   "; GPUs cannot run layers yet, use the device \"cpu\""));
+  CAIRN_RETURN_IF_ERROR(Begin());
+  if (layer.class_name() == "TimeDistributed") {
+    const auto& distributed = static_cast<const TimeDistributedLayer&>(layer);
+    KernelOptions of_steps = options;
+    of_steps.examples *= distributed.steps();
+    return CreateKernel(distributed.inner(), of_steps);
+  }
+  const std::string what = absl::StrCat("layer '", layer.name(), "' (", layer.class_name(), ")");
+  if (HasUnknownPenalty(layer)) {
+    return absl::UnimplementedError(absl::StrCat(
+        what, ": OrthogonalRegularizer is not computed on ", name_, "; use the device \"cpu\""));
+  }
+  for (const KnownKernel& known : kKnownKernels) {
+    if (layer.class_name() != known.class_name) continue;
+    try {
+      return std::make_unique<NamedKernel>(
+          what, known.create(layer, {.options = options, .cuda = context_.get()}), ordinal_,
+          context_.get());
+    } catch (const cuda::OutOfMemory& error) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(what, ": ", std::string(error.status.message())));
+    }
+  }
+  return absl::UnimplementedError(absl::StrCat(what, " has no kernel on ", name_,
+                                               "; use the device \"cpu\", which has all layers"));
 }
 
 absl::StatusOr<std::unique_ptr<LossKernel>> CudaDevice::CreateLossKernel(
     const Loss& loss, std::vector<const Metric*> metrics) {
-  return NoKernel(absl::StrCat("loss ", loss.name()));
+  return cuda::CreateLossKernel(loss, std::move(metrics), this);
 }
 
 }  // namespace cairn::nn

@@ -6,15 +6,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "nn/cuda/cuda_handles.h"
-#include "nn/cuda/staged_copies.h"
+#include "nn/cuda/context.h"
 #include "nn/device.h"
 
 namespace cairn::nn {
 
 // One GPU. All work is submitted to one stream, in the order of the calls. Only Synchronize, Free
 // and CopyFromDevice wait for it, so an error of earlier work may be returned by any later call.
-// There are no kernels yet.
+// CreateKernel refuses layers without a kernel; doc/cuda.md lists those with one.
 class CudaDevice : public Device {
  public:
   // UNAVAILABLE: there is no driver, the driver is too old, or there is no GPU of this ordinal.
@@ -51,16 +50,13 @@ class CudaDevice : public Device {
   explicit CudaDevice(int ordinal) : ordinal_(ordinal) {}
 
   absl::Status Initialize();
-  // UNIMPLEMENTED: `operation` has no kernel yet.
-  absl::Status NoKernel(const std::string& operation) const;
-  // Selects this GPU. CUDA's current GPU is per thread, and the calling thread may have selected
-  // another one.
-  absl::Status MakeCurrent();
+  // Selects this GPU; CUDA's current GPU is per thread, and the calling thread may have selected
+  // another one. Returns the error of earlier work, if there is one.
+  absl::Status Begin();
 
   const int ordinal_;
   std::string name_;
-  CudaStream stream_;
-  std::unique_ptr<StagedCopies> copies_;
+  std::unique_ptr<cuda::Context> context_;
 };
 
 }  // namespace cairn::nn

@@ -183,10 +183,6 @@ Window ReadWindow(const WindowRules& rules, const Shape& image, LayerConfig& con
   return SlideWindow(ReadWindowArguments(rules, config), image, config);
 }
 
-Shape ImageOf(const Shape& shape) {
-  return shape.size() == 2 ? Shape{1, shape[0], shape[1]} : shape;
-}
-
 Shape WithoutRow(Shape image, bool one_dimension) {
   if (one_dimension) image.erase(image.begin());
   return image;

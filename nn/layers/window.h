@@ -84,7 +84,10 @@ Window ReadWindow(const WindowRules& rules, const Shape& image, LayerConfig& con
 
 // Returns (steps, channels) as an image of one row: (1, steps, channels). Images are returned
 // unchanged.
-Shape ImageOf(const Shape& shape);
+// Inline: the GPU library uses it, and must not link what reads configurations.
+inline Shape ImageOf(const Shape& shape) {
+  return shape.size() == 2 ? Shape{1, shape[0], shape[1]} : shape;
+}
 // The inverse of ImageOf: removes the row axis if `one_dimension`.
 Shape WithoutRow(Shape image, bool one_dimension);
 

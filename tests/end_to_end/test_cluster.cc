@@ -90,11 +90,12 @@ void TestCluster::StartAll() {
 void TestCluster::Start(const std::string& type, int index, const std::vector<std::string>& flags) {
   Process& process = task(type, index);
   if (process.running()) return;
-  const std::string program = type == "chief" ? "coordinator"
-                              : type == "ps"  ? "ps_server"
-                                              : "worker";
+  std::string program = type == "chief" ? "coordinator/coordinator"
+                        : type == "ps"  ? "ps_server/ps_server"
+                                        : "worker/worker";
+  if (programs_.contains(type)) program = programs_[type];
   Process::Options options;
-  options.arguments = {ProgramPath(program + "/" + program), "--state", StateOf(type, index)};
+  options.arguments = {ProgramPath(program), "--state", StateOf(type, index)};
   options.arguments.insert(options.arguments.end(), flags_[type].begin(), flags_[type].end());
   options.arguments.insert(options.arguments.end(), flags.begin(), flags.end());
   options.environment = {{"TF_CONFIG", TfConfig(type, index)}};

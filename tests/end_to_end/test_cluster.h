@@ -67,6 +67,10 @@ class TestCluster {
   void SeparateDisks() { separate_disks_ = true; }
   // Adds flags to the programs of a type that are started from now on.
   void AddFlags(const std::string& type, const std::vector<std::string>& flags);
+  // Starts this program, by its path in the runfiles, as the tasks of a type from now on.
+  void UseProgram(const std::string& type, const std::string& program) {
+    programs_[type] = program;
+  }
   // The faults of a task's files. The first call must precede the task's start.
   FaultyFiles& FilesOf(const std::string& type, int index);
   // Records what tasks that are started from now on write and sync. Call it before StartAll.
@@ -99,6 +103,7 @@ class TestCluster {
   TemporaryFolder folder_;
   std::map<std::string, std::vector<std::string>> addresses_;
   std::map<std::string, std::vector<std::string>> flags_;
+  std::map<std::string, std::string> programs_;
   std::map<std::string, FaultyFiles> faults_;
   bool separate_disks_ = false;
   bool record_syncs_ = false;

@@ -90,13 +90,13 @@ TEST_F(CudaTest, MemoryIsAlignedAndItsLackNamesTheSize) {
 
 class UnknownLayer : public Layer {
  public:
-  UnknownLayer() : Layer({.name = "hidden", .class_name = "Dense"}, {}, {}) {}
+  UnknownLayer() : Layer({.name = "hidden", .class_name = "Unheard"}, {}, {}) {}
 };
 
 TEST_F(CudaTest, ALayerWithoutKernelIsNamed) {
   const absl::Status status = device_->CreateKernel(UnknownLayer(), {}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("'hidden' (Dense)"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("'hidden' (Unheard)"));
   EXPECT_THAT(device_->name(), StartsWith("cuda:0 ("));
 }
 

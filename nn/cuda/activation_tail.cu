@@ -1,0 +1,47 @@
+#include "nn/cuda/activation_function.h"
+#include "nn/cuda/activation_tail.h"
+#include "nn/cuda/loops.h"
+
+namespace cairn::nn::cuda {
+
+ActivationTail::ActivationTail(Context* context, const Activation& activation, int64_t rows,
+                               int64_t width, bool training)
+    : context_(context),
+      activation_(activation),
+      rows_(rows),
+      width_(width),
+      before_activation_(context,
+                         training && !activation.differentiates_from_output() ? rows * width : 0) {
+  if (training) context->ReserveScratch(ColumnScratchBytes<1>(rows, width));
+}
+
+float* ActivationTail::Target(float* output) const {
+  return before_activation_.data() == nullptr ? output : before_activation_.data();
+}
+
+void ActivationTail::Forward(const float* bias, float* output) {
+  float* const product = Target(output);
+  if (bias == nullptr && activation_.kind == Activation::Kind::kLinear) return;
+  ApplyActivation(context_, activation_, rows_, width_, product, bias, before_activation_.data(),
+                  output);
+}
+
+void ActivationTail::Backward(const float* output, bool before_activation, float* gradient,
+                              float* bias_gradient) {
+  if (!before_activation && activation_.kind != Activation::Kind::kLinear) {
+    MultiplyByDerivative(context_, activation_, rows_, width_, before_activation_.data(), output,
+                         gradient, gradient);
+  }
+  if (bias_gradient == nullptr) return;
+  const int64_t width = width_;
+  SumColumns<1>(
+      context_, rows_, width_,
+      [=] __device__(int64_t row, int64_t column, ColumnSums<1> * sums) {
+        sums->values[0] += gradient[row * width + column];
+      },
+      [=] __device__(int64_t column, const ColumnSums<1>& sums) {
+        bias_gradient[column] = static_cast<float>(sums.values[0]);
+      });
+}
+
+}  // namespace cairn::nn::cuda

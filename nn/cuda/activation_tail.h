@@ -1,0 +1,39 @@
+#ifndef CAIRN_NN_CUDA_ACTIVATION_TAIL_H_
+#define CAIRN_NN_CUDA_ACTIVATION_TAIL_H_
+
+#include <cstdint>
+
+#include "nn/activation.h"
+#include "nn/cuda/context.h"
+
+namespace cairn::nn::cuda {
+
+// Applies a bias and an activation to the product of a layer with rows x width outputs, and
+// computes their gradients. Throws OutOfMemory.
+class ActivationTail {
+ public:
+  ActivationTail(Context* context, const Activation& activation, int64_t rows, int64_t width,
+                 bool training);
+
+  // Where the layer must write its product: `output`, or an internal buffer if the activation's
+  // derivative needs the activation's input.
+  float* Target(float* output) const;
+  // Adds `bias` (null: none) to the product at Target(output), applies the activation and writes
+  // `output`.
+  void Forward(const float* bias, float* output);
+  // Turns the gradient with respect to the output, in place, into the gradient with respect to the
+  // product. If `before_activation`, it is that already. Writes the bias's gradient unless it is
+  // null. Uses the scratch memory.
+  void Backward(const float* output, bool before_activation, float* gradient, float* bias_gradient);
+
+ private:
+  Context* const context_;
+  const Activation activation_;
+  const int64_t rows_;
+  const int64_t width_;
+  DeviceArray<float> before_activation_;
+};
+
+}  // namespace cairn::nn::cuda
+
+#endif  // CAIRN_NN_CUDA_ACTIVATION_TAIL_H_

@@ -1,0 +1,66 @@
+#include <vector>
+
+#include "nn/cuda/kernels.h"
+#include "nn/cuda/loops.h"
+#include "nn/layers/concatenate.h"
+
+namespace cairn::nn::cuda {
+namespace {
+
+void CopyRows(Context* context, int64_t rows, int64_t width, const float* from, int64_t from_step,
+              float* to, int64_t to_step) {
+  ForEach(context, rows * width, [=] __device__(int64_t i) {
+    to[i / width * to_step + i % width] = from[i / width * from_step + i % width];
+  });
+}
+
+class ConcatenateKernel final : public Kernel {
+ public:
+  ConcatenateKernel(const ConcatenateLayer& layer, const KernelContext& context)
+      : context_(context.cuda), rows_(context.options.examples) {
+    const Shape& output = layer.output().shape;
+    for (int64_t i = 0; i < layer.axis(); ++i) rows_ *= output[i];
+    for (const TensorSpec& input : layer.inputs()) {
+      const int64_t width = ElementCount(absl::MakeConstSpan(input.shape).subspan(layer.axis()));
+      widths_.push_back(width);
+      output_width_ += width;
+    }
+  }
+
+  absl::Status Forward(const ForwardArguments& arguments) override {
+    int64_t offset = 0;
+    for (size_t i = 0; i < widths_.size(); ++i) {
+      CopyRows(context_, rows_, widths_[i], arguments.inputs[i], widths_[i],
+               arguments.output + offset, output_width_);
+      offset += widths_[i];
+    }
+    return absl::OkStatus();
+  }
+
+  void Backward(const BackwardArguments& arguments) override {
+    int64_t offset = 0;
+    for (size_t i = 0; i < widths_.size(); ++i) {
+      if (float* gradient = arguments.input_gradients[i]) {
+        CopyRows(context_, rows_, widths_[i], arguments.output_gradient + offset, output_width_,
+                 gradient, widths_[i]);
+      }
+      offset += widths_[i];
+    }
+  }
+
+ private:
+  Context* const context_;
+  // The axes before the concatenated one, with the batch, are rows; that axis and the following
+  // ones are the width of a row.
+  int64_t rows_;
+  std::vector<int64_t> widths_;
+  int64_t output_width_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> CreateConcatenateKernel(const Layer& layer, const KernelContext& context) {
+  return std::make_unique<ConcatenateKernel>(static_cast<const ConcatenateLayer&>(layer), context);
+}
+
+}  // namespace cairn::nn::cuda

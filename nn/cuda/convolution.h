@@ -1,0 +1,67 @@
+#ifndef CAIRN_NN_CUDA_CONVOLUTION_H_
+#define CAIRN_NN_CUDA_CONVOLUTION_H_
+
+#include <cstdint>
+
+#include "nn/cuda/context.h"
+#include "nn/layers/window.h"
+#include "nn/tensor.h"
+
+namespace cairn::nn::cuda {
+
+// The sizes of a convolution, as device code needs them.
+struct ConvolutionGeometry {
+  int64_t pixels = 0;  // Output pixels of all examples.
+  int64_t examples = 0;
+  int64_t height = 0;
+  int64_t width = 0;
+  int64_t channels = 0;
+  int64_t output_height = 0;
+  int64_t output_width = 0;
+  int64_t filters = 0;
+  int64_t groups = 1;
+  int64_t size[2] = {};
+  int64_t strides[2] = {};
+  int64_t dilation[2] = {};
+  int64_t padding[2] = {};
+};
+
+// The forward pass and the two gradients of a grouped 2D convolution, as products with unfolded
+// windows: a matrix with a row for each output pixel, which has the input pixels of its window. The
+// products of the groups are one batch. Images have the layout (examples, height, width, channels);
+// kernels have Keras's layout (height, width, input channels / groups, filters). Uses the scratch
+// memory for the matrix, unless it is the input itself. The constructor throws OutOfMemory.
+class Convolution {
+ public:
+  struct Options {
+    int64_t examples = 0;
+    Shape input;  // (height, width, channels) of one example.
+    Shape output;
+    Window window;
+    int64_t groups = 1;
+  };
+
+  Convolution(const Options& options, Context* context);
+
+  // output = conv(input, kernel)
+  void Forward(const float* input, const float* kernel, float* output);
+  void KernelGradient(const float* input, const float* output_gradient, float* kernel_gradient);
+  void InputGradient(const float* output_gradient, const float* kernel, float* input_gradient);
+
+ private:
+  // The unfolded input, which is the input itself if each window is one pixel.
+  const float* Rows(const float* input);
+  int64_t group_channels() const { return geometry_.channels / geometry_.groups; }
+  int64_t group_filters() const { return geometry_.filters / geometry_.groups; }
+  // The number of unfolded elements of one group in a row.
+  int64_t group_width() const { return geometry_.size[0] * geometry_.size[1] * group_channels(); }
+  int64_t row_width() const { return group_width() * geometry_.groups; }
+
+  Context* const context_;
+  const ConvolutionGeometry geometry_;
+  const bool is_pointwise_;
+};
+
+}  // namespace cairn::nn::cuda
+
+#endif  // CAIRN_NN_CUDA_CONVOLUTION_H_

@@ -1,0 +1,34 @@
+#ifndef CAIRN_NN_CUDA_PRODUCT_H_
+#define CAIRN_NN_CUDA_PRODUCT_H_
+
+#include <cstdint>
+
+#include "nn/cuda/context.h"
+
+namespace cairn::nn::cuda {
+
+// A product of row-major matrices, c = op(a) op(b), or a batch of them. op transposes if the
+// options say so.
+struct Product {
+  int64_t rows = 0;     // of op(a) and c
+  int64_t columns = 0;  // of op(b) and c
+  int64_t inner = 0;    // of op(a)'s columns and op(b)'s rows
+  bool a_transposed = false;
+  bool b_transposed = false;
+  // The distance of a matrix's rows in memory; 0: they are adjacent.
+  int64_t a_step = 0;
+  int64_t b_step = 0;
+  int64_t c_step = 0;
+  // The distance of a batch's matrices.
+  int64_t batches = 1;
+  int64_t a_distance = 0;
+  int64_t b_distance = 0;
+  int64_t c_distance = 0;
+};
+
+// Computes in float32, not in TF32.
+void Multiply(Context* context, const Product& product, const float* a, const float* b, float* c);
+
+}  // namespace cairn::nn::cuda
+
+#endif  // CAIRN_NN_CUDA_PRODUCT_H_

@@ -1,0 +1,96 @@
+// Clusters whose workers compute with the GPU backend, on the stand-in.
+
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/end_to_end/adam_job.h"
+#include "tests/end_to_end/counting_job.h"
+#include "tests/end_to_end/test_cluster.h"
+
+namespace cairn::testing {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+
+struct Trained {
+  std::map<std::string, Array> weights;
+  double loss = 0;
+};
+
+constexpr char kWorkerWithCuda[] = "tests/nn/cuda_on_host/worker";
+
+Trained Train(TestCluster* cluster, const AdamJob& job) {
+  const CommandResult submitted =
+      cluster->Cairn({"submit", WriteAdamJob(cluster->folder("."), job)});
+  EXPECT_EQ(submitted.exit_code, 0) << submitted.errors << cluster->Logs();
+  const json status = cluster->WaitForEnd(job.name, seconds(240));
+  EXPECT_EQ(status.value("state", ""), "finished") << status << cluster->Logs();
+  const std::string folder = cluster->folder("export");
+  const CommandResult exported = cluster->Cairn({"export", job.name, "--output", folder});
+  EXPECT_EQ(exported.exit_code, 0) << exported.errors;
+  const json epoch = cluster->Cairn({"history", job.name, "--json"}).lines().back();
+  return {ReadTfjsWeights(folder), epoch.at("loss")};
+}
+
+Trained TrainOnGpus(int workers, const char* seed, const AdamJob& job) {
+  setenv("CAIRN_CUDA_SEED", seed, 1);
+  TestCluster cluster(/*ps_count=*/1, workers);
+  cluster.UseProgram("worker", kWorkerWithCuda);
+  cluster.AddFlags("worker", {"--device", "cuda"});
+  cluster.StartAll();
+  return Train(&cluster, job);
+}
+
+// A convolutional network with batch normalization, dropout and Adam. The weights of CPUs are not
+// compared: the gradient of a bias before a batch normalization is a rounding error, which Adam
+// scales to the size of the others.
+TEST(CudaCluster, TheLossIsThatOfCpusAndTheBitsDoNotDependOnOrderOrWorkers) {
+  const AdamJob job = {.epochs = 2};
+  TestCluster cpus(/*ps_count=*/1, /*worker_count=*/1);
+  cpus.StartAll();
+  const Trained expected = Train(&cpus, job);
+  const Trained trained = TrainOnGpus(1, "1", job);
+  EXPECT_NEAR(trained.loss, expected.loss, 1e-4 * expected.loss);
+  ExpectSameBits(trained.weights, TrainOnGpus(2, "2", job).weights);
+}
+
+TEST(CudaCluster, BatchesOfAGpuAndACpuAreCountedExactlyThroughKills) {
+  TestCluster cluster(/*ps_count=*/2, /*worker_count=*/2);
+  cluster.UseProgram("worker", kWorkerWithCuda);
+  const std::vector<std::string> gpu = {"--device", "cuda"};
+  for (const char* type : {"chief", "ps"}) {
+    for (int i = 0; i < (std::string(type) == "ps" ? 2 : 1); ++i) cluster.Start(type, i);
+  }
+  cluster.Start("worker", 0, gpu);
+  cluster.Start("worker", 1, {"--device", "cpu"});
+  const CountingJob job = {.batches = 3000};
+  const CommandResult submitted =
+      cluster.Cairn({"submit", WriteCountingJob(job, cluster.folder("."))});
+  ASSERT_EQ(submitted.exit_code, 0) << submitted.errors << cluster.Logs();
+  // The first worker to join may have started the job alone.
+  EXPECT_TRUE(WaitUntil(seconds(60), [&] {
+    const std::string tasks = cluster.Cairn({"cluster", "--json"}).output;
+    return tasks.find("cuda:0 (stand-in on the host)") != std::string::npos;
+  })) << cluster.Logs();
+  for (int kills = 1; kills <= 3; ++kills) {
+    ASSERT_TRUE(WaitUntil(seconds(60), [&] {
+      const json status = cluster.Status(job.name);
+      return status.value("batches_done", 0) >= 600 * kills && status.value("workers_live", 0) == 2;
+    })) << cluster.Logs();
+    cluster.task("worker", 0).Kill();
+    cluster.Start("worker", 0, gpu);
+  }
+  const json status = cluster.WaitForEnd(job.name, seconds(120));
+  EXPECT_EQ(status.value("state", ""), "finished") << status << cluster.Logs();
+  const std::string folder = cluster.folder("export");
+  ASSERT_EQ(cluster.Cairn({"export", job.name, "--output", folder}).exit_code, 0);
+  EXPECT_EQ(CountIsNot(3000, folder, job.rows), "");
+}
+
+}  // namespace
+}  // namespace cairn::testing

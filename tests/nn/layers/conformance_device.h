@@ -1,0 +1,17 @@
+#ifndef CAIRN_TESTS_NN_LAYERS_CONFORMANCE_DEVICE_H_
+#define CAIRN_TESTS_NN_LAYERS_CONFORMANCE_DEVICE_H_
+
+#include <memory>
+
+#include "nn/device.h"
+
+namespace cairn::nn::testing {
+
+// The device that the conformance suite tests. Each test program links one definition.
+std::unique_ptr<Device> CreateConformanceDevice();
+// If false, cases with a layer that the device refuses are skipped.
+bool ConformanceDeviceHasAllLayers();
+
+}  // namespace cairn::nn::testing
+
+#endif  // CAIRN_TESTS_NN_LAYERS_CONFORMANCE_DEVICE_H_

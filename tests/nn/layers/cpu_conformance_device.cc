@@ -1,0 +1,10 @@
+#include "nn/cpu/cpu_device.h"
+#include "tests/nn/layers/conformance_device.h"
+
+namespace cairn::nn::testing {
+
+std::unique_ptr<Device> CreateConformanceDevice() { return std::make_unique<CpuDevice>(); }
+
+bool ConformanceDeviceHasAllLayers() { return true; }
+
+}  // namespace cairn::nn::testing
