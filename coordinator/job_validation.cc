@@ -8,6 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cluster/partition_map.h"
@@ -63,6 +66,11 @@ absl::Status CheckData(const proto::Job& job) {
 absl::Status CheckMetricNames(const proto::Job& job) {
   std::set<std::string> names;
   for (int i = 0; i < job.metrics_size(); ++i) {
+    // Lines of reports and of csv_logger's files have the names.
+    if (absl::c_any_of(job.metrics(i), absl::ascii_iscntrl)) {
+      return Invalid("metrics[", i, "]: the name '", absl::CEscape(job.metrics(i)),
+                     "' has a control character; give the metric another name by \"as\"");
+    }
     if (job::IsReportKey(job.metrics(i))) {
       return Invalid("metrics[", i, "]: reports call something else '", job.metrics(i),
                      "'; give the metric another name by \"as\"");

@@ -127,6 +127,11 @@ absl::Status CheckFraction(const proto::Job& job) {
     return Invalid("validation_fraction: ", fraction, " is not above 0 and below 1");
   }
   const std::string& choice = job.validation_choice();
+  if (job.train().has_images() && choice != "random") {
+    return Invalid(
+        "validation_choice: \"random\" is needed: the rows of \"images\" are in the order "
+        "of their classes");
+  }
   if (!job.has_validation_choice() || choice == "last" || choice == "random") {
     return absl::OkStatus();
   }

@@ -65,7 +65,7 @@ class Executor {
     // outputs only, without loss and metrics. Borrowed until Forward returns.
     std::vector<const void*> labels;
     // One weight per example, applied to every loss (see Loss::Batch::weights). Null: all weights
-    // are 1. Metrics ignore weights.
+    // are 1. Only weighted metrics see them.
     const float* weights = nullptr;
     // Seed of the batch's random draws. A draw is a pure function of (random_key, layer name,
     // element).

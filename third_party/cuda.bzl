@@ -37,9 +37,24 @@ cc_library(
 )
 """
 
+# The first that knows all ARCHITECTURES of build_defs/nvcc.bzl.
+_OLDEST = [12, 8]
+
+# [13, 0] of "Cuda compilation tools, release 13.0, V13.0.48"; [0, 0] if nvcc does not run.
+def _release(repository_ctx, nvcc):
+    words = repository_ctx.execute([nvcc, "--version"]).stdout.split("release ")
+    if len(words) < 2:
+        return [0, 0]
+    return [int(number) for number in words[1].split(",")[0].split(".")]
+
 def _cuda_toolkit_impl(repository_ctx):
-    root = repository_ctx.os.environ.get("CUDA_PATH", "/usr/local/cuda")
-    found = repository_ctx.path(root + "/bin/nvcc").exists
+    root = repository_ctx.os.environ.get("CUDA_PATH", "") or "/usr/local/cuda"
+    nvcc = root + "/bin/nvcc"
+    found = repository_ctx.path(nvcc).exists
+    if found and _release(repository_ctx, nvcc) < _OLDEST:
+        # buildifier: disable=print
+        print("%s is older than CUDA %d.%d: nn/cuda is not built" % (nvcc, _OLDEST[0], _OLDEST[1]))
+        found = False
     if found:
         repository_ctx.symlink(root + "/include", "include")
     repository_ctx.file("BUILD.bazel", _LIBRARY.format(root = root) if found else "")

@@ -95,7 +95,7 @@ std::vector<ordered_json> VariablesJson(const proto::JobPlan& plan) {
     ordered_json line;
     line["variable"] = variable.name();
     line["shape"] = std::vector<int64_t>(variable.shape().begin(), variable.shape().end());
-    line["trainable"] = variable.pushed();
+    line["frozen"] = !variable.pushed();
     line["bytes"] = cluster::VariableElements(variable) * static_cast<int64_t>(sizeof(float));
     line["partitioner"] = job::PartitionerText(plan.job().partitioner());
     line["placement"] = PlacementText(plan.job().partitioner());

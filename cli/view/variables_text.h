@@ -20,7 +20,7 @@ namespace cairn::cli {
 std::string VariablesText(const proto::JobPlan& plan);
 
 // An object for each variable:
-// {"variable": "dense/kernel", "shape": [784, 10], "trainable": true, "bytes": 31360,
+// {"variable": "dense/kernel", "shape": [784, 10], "frozen": false, "bytes": 31360,
 //  "partitioner": "min_slice_bytes 262144", "placement": "balanced",
 //  "shards": [{"rows": [0, 392], "ps": 0, "bytes": 15680}, ...]}
 std::vector<nlohmann::ordered_json> VariablesJson(const proto::JobPlan& plan);

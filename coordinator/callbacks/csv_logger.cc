@@ -11,9 +11,11 @@
 #include <map>
 #include <string_view>
 
+#include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "common/nonfinite_text.h"
 #include "common/status_macros.h"
@@ -24,6 +26,7 @@ namespace {
 
 constexpr char kMissing[] = "NA";
 constexpr std::string_view kFirstColumn = "epoch";
+constexpr const char* kExtensions[] = {".csv", ".log", ".tsv", ".txt"};
 constexpr char kRate[] = "learning_rate";
 
 // As Python's repr: the shortest text that is this number.
@@ -73,6 +76,12 @@ CsvLogger::CsvLogger(const proto::Callback& config, const proto::Job& job, bool 
 
 // A job comes from whoever reaches the coordinator's port, so it must not overwrite any other file.
 absl::Status CsvLogger::CheckFile() const {
+  // A new file must be none that a program reads for other purposes.
+  if (!absl::c_any_of(kExtensions,
+                      [&](const char* each) { return absl::EndsWith(filename_, each); })) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(filename_, ": the name ends with none of ", absl::StrJoin(kExtensions, ", ")));
+  }
   const int file = Open(filename_);
   if (file < 0) return SystemError(filename_);
   const absl::Cleanup closer = [file] { close(file); };
@@ -83,8 +92,8 @@ absl::Status CsvLogger::CheckFile() const {
   if (count < 0) return SystemError(filename_);
   if (begin == kFirstColumn) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(filename_, ": is not a file of csv_logger, which begins with \"", kFirstColumn,
-                   "\"; use another name"));
+      absl::StrCat(filename_, ": is not a file of csv_logger, which begins with \"",
+                   std::string(kFirstColumn), "\"; use another name"));
 }
 
 int64_t CsvLogger::SizeBefore() const {

@@ -16,8 +16,8 @@ namespace cairn::coordinator {
 // the first epoch was not validated the columns of the validation follow at the end.
 //
 //   CsvLogger log(config, job, /*logs_rate=*/false);
-//   log.Start(log.SizeBefore());                // The size is journaled: it stays when this
-//   restarts. log.Add(epoch, record, 0);                  // All epochs so far, in order.
+//   log.Start(log.SizeBefore());  // The size is journaled, and is the same after a restart.
+//   log.Add(epoch, record, 0);    // All epochs so far, in order.
 //   absl::Status written = log.Flush();
 //
 // The file is a function of its first bytes and of the epochs that were added. So a process that

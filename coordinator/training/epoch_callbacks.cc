@@ -51,10 +51,13 @@ EpochCallbacks::EpochCallbacks(const Context& context)
   }
   // Replaying the epochs brings the callbacks to the state in which the previous coordinator
   // process left them.
+  const storage::RateChanges decided(run_.rates());
+  const storage::RateChanges trained(storage::RatesOf(run_));
   for (const proto::EpochRecord& record : history_.epochs()) {
     const int64_t epoch = decisions_->epochs();
-    decisions_->Take(record, RateOfEpoch(epoch));
-    LogToCsv(epoch, record);
+    const int64_t last = EndOf(epoch) - 1;
+    decisions_->Take(record, decided.At(last).value_or(0));
+    LogToCsv(epoch, record, trained.At(last).value_or(0));
   }
   FlushCsv();  // An error is noted at the next epoch.
 }
@@ -132,12 +135,14 @@ void EpochCallbacks::Decide(int64_t epoch, EventTime now, Outbox* outbox) {
       SetRate(epoch, *outcome.learning_rate, now);
     }
   }
-  LogToCsv(epoch, record);
+  LogToCsv(epoch, record, storage::RateOfBatch(run_, end - 1));
   const std::string error = FlushCsv();
   if (!error.empty() && csv_error_.empty()) {
     AddNote(plan_.job_id(),
-            absl::StrCat("WARNING: csv_logger: ", error, "; tried again with the next epoch"), now,
-            &run_);
+            absl::StrCat("WARNING: csv_logger: ", error,
+                         end < plan_.total_batches() ? "; tried again with the next epoch"
+                                                     : "; its last lines are missing"),
+            now, &run_);
   }
   csv_error_ = error;
   Save(outbox);
@@ -158,9 +163,7 @@ float EpochCallbacks::RateOfEpoch(int64_t epoch) const {
   return storage::RateChanges(run_.rates()).At(EndOf(epoch) - 1).value_or(0);
 }
 
-void EpochCallbacks::LogToCsv(int64_t epoch, const proto::EpochRecord& record) {
-  if (decisions_->csv_loggers().empty()) return;
-  const double rate = storage::RateOfBatch(run_, EndOf(epoch) - 1);
+void EpochCallbacks::LogToCsv(int64_t epoch, const proto::EpochRecord& record, double rate) {
   for (CsvLogger& log : decisions_->csv_loggers()) {
     log.Add(plan_.job().initial_epoch() + epoch, record, rate);
   }

@@ -61,7 +61,7 @@ class EpochCallbacks {
   void SetRate(int64_t epoch, float rate, EventTime now);
   // The rate of the epoch's last batch, as callbacks see it: not halved by rollbacks.
   float RateOfEpoch(int64_t epoch) const;
-  void LogToCsv(int64_t epoch, const proto::EpochRecord& record);
+  void LogToCsv(int64_t epoch, const proto::EpochRecord& record, double rate);
   // Returns what could not be written; empty: all lines are in the files.
   std::string FlushCsv();
   void Save(Outbox* outbox) const;

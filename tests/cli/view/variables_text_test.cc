@@ -53,12 +53,12 @@ TEST(VariablesTextTest, JsonHasALineForEachVariable) {
   const auto lines = VariablesJson(Plan());
   ASSERT_EQ(lines.size(), 3);
   EXPECT_EQ(json(lines[0]), json::parse(R"({
-      "variable": "dense/kernel", "shape": [7, 100], "trainable": true, "bytes": 2800,
+      "variable": "dense/kernel", "shape": [7, 100], "frozen": false, "bytes": 2800,
       "partitioner": "min_slice_bytes 262144", "placement": "balanced",
       "shards": [{"rows": [0, 4], "ps": 0, "bytes": 1600},
                  {"rows": [4, 7], "ps": 1, "bytes": 1200}]})"));
   EXPECT_EQ(lines[1]["shape"], json::array());
-  EXPECT_EQ(lines[2]["trainable"], false);
+  EXPECT_EQ(lines[2]["frozen"], true);
 }
 
 }  // namespace

@@ -150,6 +150,10 @@ TEST_F(CsvLoggerTest, AnotherFileIsNotOverwritten) {
                   ": is not a file of csv_logger, which begins with \"epoch\"; use another name");
     EXPECT_EQ(Text(), text);
   }
+  config_.set_filename(::testing::TempDir() + "/authorized_keys");
+  EXPECT_EQ(Make().CheckFile().message(),
+            config_.filename() + ": the name ends with none of .csv, .log, .tsv, .txt");
+  SetUp();
   for (const char* text : {"", "epoch;loss\r\n0;1.5\r\n"}) {
     WriteFile(text);
     EXPECT_TRUE(Make().CheckFile().ok()) << text;

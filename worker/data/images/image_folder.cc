@@ -66,16 +66,18 @@ absl::StatusOr<Entries> Read(const std::string& folder) {
     if (name == "." || name == "..") continue;
     const std::string path = Joined(folder, name);
     struct stat status;
-    // A link to nowhere, or a file that was removed meanwhile.
-    if (stat(path.c_str(), &status) != 0) continue;
+    if (stat(path.c_str(), &status) != 0) {
+      // A link to nowhere, or a file that was removed meanwhile.
+      if (errno == ENOENT || errno == ELOOP) continue;
+      return CannotRead(path, errno);
+    }
     if (!S_ISDIR(status.st_mode)) {
       entries.files.push_back(name);
       continue;
     }
     entries.folders.push_back(name);
-    if (lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) {
-      entries.links.push_back(name);
-    }
+    if (lstat(path.c_str(), &status) != 0) return CannotRead(path, errno);
+    if (S_ISLNK(status.st_mode)) entries.links.push_back(name);
   }
   absl::c_sort(entries.folders);
   absl::c_sort(entries.files);

@@ -147,19 +147,22 @@ absl::StatusOr<std::vector<std::string>> DirectoriesOf(const proto::ImagesSource
   return ExpandFileNames({images.directory().begin(), images.directory().end()});
 }
 
-// The classes that number the labels: of the job file, else of the training data, else those that
-// the directories have.
+// The classes that number the labels: of the training data, or, while these are inspected, of the
+// job file or the directories. InvalidArgument: the job file has others than the training data.
 absl::StatusOr<std::vector<std::string>> ClassesOf(const ReadRequest& request,
                                                    const std::vector<std::string>& directories) {
-  const proto::ImagesSource& images = request.source.images();
-  if (!images.class_names().empty()) {
-    return std::vector<std::string>(images.class_names().begin(), images.class_names().end());
-  }
+  const auto& named = request.source.images().class_names();
+  const std::vector<std::string> names(named.begin(), named.end());
   for (const auto& vocabulary : request.plan.vocabularies()) {
     if (!vocabulary.column().empty()) continue;
-    return std::vector<std::string>(vocabulary.names().begin(), vocabulary.names().end());
+    std::vector<std::string> classes(vocabulary.names().begin(), vocabulary.names().end());
+    if (names.empty() || names == classes) return classes;
+    return absl::InvalidArgumentError(
+        absl::StrCat("data folder ", absl::StrJoin(directories, ", "), ": class_names are ",
+                     absl::StrJoin(names, ", "), ", those of the training data ",
+                     absl::StrJoin(classes, ", "), ", which number the labels; leave them out"));
   }
-  return ClassesIn(directories, {});
+  return names.empty() ? ClassesIn(directories, {}) : names;
 }
 
 // The number of each file's class.

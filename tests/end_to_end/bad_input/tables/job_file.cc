@@ -283,6 +283,12 @@ constexpr BadCase kCases[] = {
      "a file of two callbacks",
      {Job(
          R"({"callbacks": [{"name": "csv_logger", "filename": "log.csv"}, {"name": "csv_logger", "filename": "./log.csv"}]})")}},
+    {kForeign,
+     "a line break in the name of a metric",
+     {Job(R"({"metrics": [{"name": "accuracy", "as": "a\nb"}]})")}},
+    {kForeign,
+     "a file of csv_logger with another extension",
+     {Job(R"({"callbacks": [{"name": "csv_logger", "filename": "authorized_keys"}]})")}},
     {kConflict,
      "blocks to shuffle, and not to shuffle",
      {Job(R"({"shuffle": false, "shuffle_block": 10})")}},
