@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <fstream>
@@ -166,11 +167,12 @@ TEST_F(CsvLoggerTest, FilesThatCannotBeWrittenAreNamed) {
   EXPECT_EQ(Make().CheckFile().message(),
             "/no/such/folder/log.csv: cannot be written: No such file or directory");
   EXPECT_FALSE(Make().Flush().ok());
-  config_.set_filename(::testing::TempDir() + "/pipe");
+  config_.set_filename(::testing::TempDir() + "/pipe.csv");
   ASSERT_TRUE(mkfifo(config_.filename().c_str(), 0600) == 0 || errno == EEXIST);
   EXPECT_FALSE(Make().CheckFile().ok()) << "must not wait for a reader";
-  config_.set_filename("/dev/null");
-  EXPECT_EQ(Make().CheckFile().message(), "/dev/null: is not a regular file");
+  config_.set_filename(::testing::TempDir() + "/null.csv");
+  ASSERT_TRUE(symlink("/dev/null", config_.filename().c_str()) == 0 || errno == EEXIST);
+  EXPECT_EQ(Make().CheckFile().message(), config_.filename() + ": is not a regular file");
 }
 
 }  // namespace
