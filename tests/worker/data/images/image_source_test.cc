@@ -129,6 +129,12 @@ TEST_F(ImageSource, LabelsAreThoseOfTheClassesOfTheTrainingData) {
   const auto arrays = Read(nullptr);
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_THAT(Firsts(arrays->labels[0]), ElementsAre(1, 1, 0, 0));
+  // Another order would give the classes other numbers.
+  source_.mutable_images()->add_class_names("ant");
+  source_.mutable_images()->add_class_names("bee");
+  EXPECT_THAT(Error(), HasSubstr("class_names are ant, bee, those of the training data bee, ant"));
+  source_.mutable_images()->mutable_class_names()->SwapElements(0, 1);
+  EXPECT_TRUE(Read(nullptr).ok());
 }
 
 TEST_F(ImageSource, WithoutLabelsFoldersHaveNoMeaning) {
