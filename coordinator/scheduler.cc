@@ -334,7 +334,6 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
     return SubmitAgain(known, job, now);
   }
   CAIRN_RETURN_IF_ERROR(CheckMembersFit(request.job()));
-  CAIRN_RETURN_IF_ERROR(CheckCsvFiles(request.job()));
   std::vector<PsSize> sizes = job.sizes;
   if (members_.options().workers_hold_parameters && sizes.size() > 1 &&
       job::KeepsReplicas(request.job().strategy())) {
@@ -342,6 +341,8 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
   }
   const SizeVerdict verdict = CheckSizes(sizes, request.job(), members_);
   CAIRN_RETURN_IF_ERROR(verdict.refused);
+  // Last, because it makes the files: a job that is refused leaves none.
+  CAIRN_RETURN_IF_ERROR(CheckCsvFiles(request.job()));
   cluster_.set_last_job_id(cluster_.last_job_id() + 1);
   // The counter and the job are one synced write: an id that a client has seen is never given to
   // another job.

@@ -320,15 +320,15 @@ void WorkerTask::RunTraining(const WorkItem& item) {
   }
 }
 
-bool WorkerTask::IsDone(uint64_t cut) {
+bool WorkerTask::CountEvaluation(uint64_t cut) {
   if (std::exchange(evaluated_cut_, cut) != cut) ++evaluations_;
-  if (options_.max_evaluations == 0 || evaluations_ <= options_.max_evaluations) return false;
+  if (options_.max_evaluations == 0 || evaluations_ <= options_.max_evaluations) return true;
   options_.on_done(absl::StrCat("it has made ", Plural(options_.max_evaluations, "evaluation")));
-  return true;
+  return false;
 }
 
 void WorkerTask::RunEvaluation(const WorkItem& item) {
-  if (IsDone(item.cut)) {
+  if (!CountEvaluation(item.cut)) {
     MutexLock lock(&mutex_);
     return state_.EvaluationLost(key_, item.cut);
   }

@@ -85,8 +85,8 @@ class WorkerTask final : public cluster::SessionHandler {
   void RunEvaluation(const WorkItem& item);
   void RunFailed(const absl::Status& status);
   void WaitForApplied();
-  // Whether the evaluation of this cut is one too many.
-  bool IsDone(uint64_t cut);
+  // Counts the evaluation of this cut. Returns false if it is one too many.
+  bool CountEvaluation(uint64_t cut);
 
   void Send();
   void WakeRunner();

@@ -36,6 +36,8 @@ class CsvLogger {
 
   // Begins after the first `begin` bytes of the file.
   void Start(int64_t begin) { begin_ = begin; }
+  // Becomes 0 if a Flush finds that somebody has removed these bytes.
+  int64_t begin() const { return begin_; }
   // Adds the line of the next epoch. `epoch` is counted from the job's initial_epoch.
   void Add(int64_t epoch, const proto::EpochRecord& record, double learning_rate);
   // Writes the lines that the file lacks. If an error occurs, they are written by a later call.

@@ -171,8 +171,10 @@ void EpochCallbacks::LogToCsv(int64_t epoch, const proto::EpochRecord& record, d
 
 std::string EpochCallbacks::FlushCsv() {
   std::string error;
+  run_.clear_csv_begins();
   for (CsvLogger& log : decisions_->csv_loggers()) {
     const absl::Status status = log.Flush();
+    run_.add_csv_begins(log.begin());
     if (status.ok()) continue;
     CAIRN_LOG_WARNING("the csv_logger's file cannot be written", "job", plan_.job_id(), "error",
                       status);

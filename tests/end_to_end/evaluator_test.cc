@@ -22,7 +22,7 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int kEpochs = 8;
+constexpr int kEpochs = 20;
 
 class Evaluator : public ::testing::Test {
  protected:

@@ -239,6 +239,14 @@ TEST_F(EpochCallbacksTest, TheCsvFileHasEachEpochOnceAfterCrashesAndRollbacks) {
   Make();
   EXPECT_EQ(text(), "before\r\n0,0.0,0.5\r\n");
   EXPECT_EQ(run_.csv_begins(0), 8);
+  // Somebody removes it. It gets all lines, from its first byte on, and so it stays.
+  ASSERT_EQ(std::remove(file.c_str()), 0);
+  decide(1, true);
+  const std::string header = "epoch,loss,val_loss\r\n";
+  EXPECT_EQ(text(), header + "0,0.0,0.5\r\n1,0.0,0.5\r\n");
+  EXPECT_EQ(run_.csv_begins(0), 0);
+  decide(2, true);
+  EXPECT_EQ(text(), header + "0,0.0,0.5\r\n1,0.0,0.5\r\n2,0.0,0.5\r\n");
 }
 
 TEST_F(EpochCallbacksTest, AFileThatCannotBeWrittenIsNotedOnce) {
