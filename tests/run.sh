@@ -44,8 +44,14 @@ if [[ " ${targets[*]} " == *" //... "* || " ${targets[*]} " == *"//tests/interop
   fi
 fi
 
-echo "Building and testing ${targets[*]} (the first build takes a while) ..."
-bazel test --keep_going --build_event_json_file="$events" "${options[@]}" "${targets[@]}"
+echo "Building ${targets[*]} (the first build takes a while) ..."
+bazel build --keep_going "${options[@]}" "${targets[@]}"
+# Many tests wait most of the time, so there are twice as many at once as processors. `bazel test`
+# reports, once more, what could not be built.
+echo "Testing ${targets[*]} ..."
+parallel=$((2 * $(nproc)))
+bazel test --keep_going --build_event_json_file="$events" "${options[@]}" --jobs="$parallel" \
+  --local_test_jobs="$parallel" --local_cpu_resources="$parallel" "${targets[@]}"
 status=$?
 
 echo "Checking the house rules ..."

@@ -20,13 +20,17 @@ using std::chrono::seconds;
 constexpr int kImage = 8;
 constexpr int kChannels = 8;
 constexpr int kClasses = 4;
+// Most of a drill is waiting for leases to end. With slower steps the machine is idle meanwhile, so
+// several drills run at the same time, and a fault takes about this many epochs of 125 batches.
+constexpr char kStepMilliseconds[] = "10";
+constexpr int kEpochsOfFault = 4;
 
 json Layer(const std::string& class_name, json config) {
   return {{"class_name", class_name}, {"config", std::move(config)}};
 }
 
 // Returns the path of the job file.
-std::string WriteMixedJob(const std::string& folder, const json& strategy) {
+std::string WriteMixedJob(const std::string& folder, const json& strategy, int epochs) {
   std::filesystem::create_directories(folder);
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
@@ -66,7 +70,7 @@ std::string WriteMixedJob(const std::string& folder, const json& strategy) {
                     {"metrics", {"accuracy"}},
                     {"optimizer", {{"name", "adam"}, {"learning_rate", 0.003}}},
                     {"batch_size", 16},
-                    {"epochs", 40},
+                    {"epochs", epochs},
                     {"seed", 5},
                     {"strategy", strategy},
                     {"checkpoint", {{"every_steps", 100}}},
@@ -92,9 +96,12 @@ class DrillBits : public ::testing::TestWithParam<Case> {};
 TEST_P(DrillBits, AreThoseOfTheRunWithoutFaults) {
   const TemporaryFolder folder;
   const CommandResult result =
-      RunCairn({"drill", WriteMixedJob(folder.path("job"), StrategyOf(GetParam())), "--plan",
-                GetParam().plan, "--faults", std::to_string(GetParam().faults), "--threads",
-                std::to_string(GetParam().threads), "--output", folder.path("drill"), "--json"},
+      RunCairn({"drill",
+                WriteMixedJob(folder.path("job"), StrategyOf(GetParam()),
+                              kEpochsOfFault * GetParam().faults),
+                "--plan", GetParam().plan, "--faults", std::to_string(GetParam().faults),
+                "--threads", std::to_string(GetParam().threads), "--step_delay", kStepMilliseconds,
+                "--output", folder.path("drill"), "--json"},
                seconds(800));
   ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
   const json report = result.lines().back();

@@ -19,12 +19,14 @@ using nlohmann::json;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
+// Most of a drill is waiting. With slower steps (--step_delay) the machine is idle meanwhile, for
+// other tests.
 class DrillTest : public ::testing::Test {
  protected:
   static CountingJob Job() {
     CountingJob job;
-    job.batches = 60000;
-    job.batches_per_epoch = 2000;
+    job.batches = 4000;
+    job.batches_per_epoch = 1000;
     job.checkpoint_every = 500;
     return job;
   }
@@ -83,7 +85,8 @@ class DrillTest : public ::testing::Test {
 
 TEST_F(DrillTest, AnAsynchronousJobPassesWhenWorkersAreKilled) {
   CountingJob job = Job();
-  const CommandResult result = Drill(&job, {"--plan", "workers", "--faults", "2"});
+  const CommandResult result =
+      Drill(&job, {"--plan", "workers", "--faults", "2", "--step_delay", "10"});
   ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
   EXPECT_THAT(result.output, HasSubstr("verdict: passed"));
   ExpectAllFired(2);
@@ -97,10 +100,10 @@ TEST_F(DrillTest, AnAsynchronousJobPassesWhenWorkersAreKilled) {
 
 TEST_F(DrillTest, ASynchronousJobHasTheBitsOfTheRunWithoutFaults) {
   CountingJob job = Job();
-  job.batches = 20000;
+  job.batches = 2000;
   job.strategy = R"({"parameter_server": {"mode": "sync"}})";
-  const std::vector<std::string> arguments = {"--plan", "everything", "--faults",
-                                              "1",      "--json",     "--keep"};
+  const std::vector<std::string> arguments = {"--plan",       "everything", "--faults", "1",
+                                              "--step_delay", "10",         "--json",   "--keep"};
   const CommandResult result = Drill(&job, arguments);
   ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
   ExpectAllFired(1);

@@ -1,4 +1,4 @@
-"""Runs unittest cases and writes their results as Bazel's test.xml."""
+"""Runs unittest cases, or those of a shard, and writes their results as Bazel's test.xml."""
 
 import os
 import sys
@@ -47,9 +47,27 @@ class _Result(unittest.TextTestResult):
         self._add(test, "skipped", reason)
 
 
+class _ShardLoader(unittest.TestLoader):
+    """Loads every n-th case of a module, if Bazel runs it in n shards."""
+
+    def loadTestsFromModule(self, module, *arguments, **kwargs):
+        cases = list(_cases(super().loadTestsFromModule(module, *arguments, **kwargs)))
+        first = int(os.environ.get("TEST_SHARD_INDEX") or 0)
+        return self.suiteClass(cases[first::int(os.environ.get("TEST_TOTAL_SHARDS") or 1)])
+
+
+def _cases(suite):
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from _cases(test)
+        else:
+            yield test
+
+
 def main():
-    program = unittest.main(module="__main__", exit=False, testRunner=unittest.TextTestRunner(
-        resultclass=_Result, verbosity=2, stream=sys.stdout))
+    program = unittest.main(module="__main__", exit=False, testLoader=_ShardLoader(),
+                            testRunner=unittest.TextTestRunner(
+                                resultclass=_Result, verbosity=2, stream=sys.stdout))
     path = os.environ.get("XML_OUTPUT_FILE")
     if path:
         ElementTree.ElementTree(program.result.suite).write(path, encoding="unicode")
