@@ -1,5 +1,6 @@
 """Clusters: cairn.local, cairn.connect, and fit, evaluate and predict on them."""
 
+import contextlib
 import hashlib
 import json
 import math
@@ -9,15 +10,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+import typing
 import warnings
 import weakref
 
 import keras
 import numpy as np
 
-from cairn import model_files, translation
+from cairn import model_files, structure, translation
+from cairn.callbacks import Hook, Stopped, checkpoints_to_keep
 from cairn.data import DataFolder, as_arrays, from_batches, is_files, shape_of, split
-from cairn.epochs import EpochLogs
+from cairn.epochs import EpochLogs, needs_csv
 from cairn.errors import CairnError, NotSupported
 from cairn.texts import Lookups
 from cairn.tool import Tool
@@ -82,13 +86,23 @@ def _end(guard):
     guard.wait()
 
 
+class _Trained(typing.NamedTuple):
+    """What evaluate and predict need of a model that fit has trained."""
+
+    job: int
+    choice: list  # Flags that choose the checkpoint, if it is not the result of the job.
+    digest: str  # Of the weights.
+    lookups: Lookups  # Without its model, which would keep the model of the script alive.
+    output_names: list
+
+
 class Cluster:
     """A cluster; a context manager. Made by cairn.local or cairn.connect."""
 
     def __init__(self, tool, data, guard=None):
         self.tool = tool
         self._data = DataFolder(data)
-        self._jobs = weakref.WeakKeyDictionary()  # By model: (job, digest of its weights).
+        self._jobs = weakref.WeakKeyDictionary()  # By model: its _Trained.
         self._end = weakref.finalize(self, _end, guard) if guard else None
         self._folders = []
         if data:
@@ -125,40 +139,48 @@ class Cluster:
         The optimizer starts anew, from the model's weights.
         """
         compiled = _compiled(model)
+        if initial_epoch >= epochs:
+            raise NotSupported(f"initial_epoch is {initial_epoch}, epochs is {epochs}: there is "
+                               f"nothing to train")
         if isinstance(callbacks, keras.callbacks.Callback):
             callbacks = [callbacks]
-        dataset = from_batches("x", x)
+        dataset = from_batches(
+            "x", x, steps_per_epoch and steps_per_epoch * (epochs - initial_epoch), "steps_per_epoch")
         if dataset is not None:
             for argument, value in (("y", y), ("sample_weight", sample_weight),
                                     ("batch_size", batch_size)):
                 if value is not None:
                     raise NotSupported(f"{argument} is given, and x is a dataset, which has it")
-            # A tf.data.Dataset has its own order.
-            shuffle = shuffle and isinstance(x, keras.utils.PyDataset)
-            x, y, sample_weight, batch_size = dataset
+            # A tf.data.Dataset and a generator have their own order.
+            shuffle = shuffle and isinstance(x, keras.utils.PyDataset) or dataset.shuffled
+            x, y, sample_weight, batch_size = dataset[:4]
         batch_size = int(batch_size or 32)
+        structure.check(model)
         lookups = Lookups(model)
-        inputs = as_arrays("x", x, _input_names(model), lookups.takes_text)
+        inputs = as_arrays("x", x, structure.input_names(model, x), lookups.takes_text)
         lookups.adapt(_training_rows(inputs, validation_split if validation_data is None else 0))
         texts, inputs = inputs, lookups.look_up("x", inputs)
-        lookups.cut(inputs)
-        _build(lookups.model, inputs)
-        if lookups.model is not model:
+        validation = None
+        if validation_data is not None:
+            validation = _validation(validation_data, model, lookups, validation_steps)
+        lookups.cut(inputs, x, validation[0] if validation else ())
+        inputs = lookups.complete(inputs)
+        if not model.built:
             _build_with_texts(model, texts)
+        output_names = structure.output_names(lookups.model)
         job = {"name": _job_name(name or model.name)}
-        job.update(translation.objective_fields(compiled, _output_names(model)))
+        job.update(translation.objective_fields(compiled, output_names))
         job["optimizer"] = translation.optimizer_field(model.optimizer)
-        job_callbacks, observers = translation.callback_fields(callbacks)
+        job_callbacks, local_callbacks = translation.callback_fields(callbacks)
         if job_callbacks:
             job["callbacks"] = job_callbacks
+        if any(isinstance(each, Hook) for each in local_callbacks):
+            job["checkpoint"] = {"keep": checkpoints_to_keep(model, epochs - initial_epoch)}
         examples = shape_of(inputs[0])[0]
         if validation_data is None and validation_split:
             examples = int(math.floor(examples * (1.0 - validation_split)))
         parts = self._strategy(job, strategy, window, batches_per_update, batch_size,
                                examples if steps_per_epoch else None)
-        if initial_epoch >= epochs:
-            raise NotSupported(f"initial_epoch is {initial_epoch}, epochs is {epochs}: there is "
-                               f"nothing to train")
         rates = translation.scheduled_rates(callbacks, job["optimizer"]["learning_rate"],
                                             range(initial_epoch, epochs))
         job.update(epochs=int(epochs), shuffle=bool(shuffle), seed=int(seed))
@@ -171,9 +193,13 @@ class Cluster:
 
         folder = self._make_folder(job["name"])
         job_file = os.path.join(folder, "job.json")
+        csv_file = None
+        if self._end and needs_csv(job, output_names):  # The coordinator is on this machine.
+            csv_file = os.path.join(folder, "epochs.csv")
+            job.setdefault("callbacks", []).append({"name": "csv_logger", "filename": csv_file})
         job["model"] = model_files.write_model(lookups.model, folder)
-        self._write_data(job, folder, model, lookups, inputs, y, sample_weight, validation_split,
-                         validation_data, class_weight, validation_steps,
+        self._write_data(job, folder, lookups, inputs, y, sample_weight, validation_split,
+                         validation, class_weight, validation_steps,
                          validation_batch_size or batch_size)
         if "validation" in job or "validation_fraction" in job:
             job["validation_freq"] = validation_freq if isinstance(validation_freq, int) \
@@ -184,10 +210,12 @@ class Cluster:
             json.dump(job, file, indent=1)
 
         run = keras.callbacks.CallbackList(
-            observers, add_history=True, add_progbar=verbose != 0, model=model, epochs=epochs,
+            local_callbacks, add_history=True, add_progbar=verbose != 0, model=model, epochs=epochs,
             verbose=1 if verbose == "auto" else verbose, steps=steps)
-        status = self._train(job, job_file, _output_names(model), run, parts, examples)
-        self._take_result(model, status, callbacks or [], folder, job_file)
+        model.stop_training = False
+        logs = EpochLogs(self.tool, job, output_names, parts, examples, run, csv_file)
+        status = self._train(job, job_file, logs, lookups)
+        self._take_result(model, lookups, status, callbacks or [], folder, job_file)
         run.on_train_end(status["logs"])
         model.history.job = status["job"]  # For commands of the tool: cairn history JOB.
         self._remove(folder)
@@ -262,18 +290,19 @@ class Cluster:
     def _remove(self, folder):
         shutil.rmtree(folder, ignore_errors=True)
 
-    def _write_data(self, job, folder, model, lookups, inputs, y, sample_weight,
-                    validation_split, validation_data, class_weight, validation_steps,
-                    validation_batch_size):
+    def _write_data(self, job, folder, lookups, inputs, y, sample_weight, validation_split,
+                    validation_data, class_weight, validation_steps, validation_batch_size):
         """Sets the job's data fields."""
-        names = _output_names(model)
+        names = structure.output_names(lookups.model)
         if y is None:
             raise NotSupported("fit needs y: a job has labels")
         labels = _labels(job, as_arrays("y", y, names))
         weights = [] if sample_weight is None else _weights(sample_weight)
         validation = None
         if validation_data is not None:
-            *validation, size = _validation(validation_data, model, lookups, job)
+            x, y, weights_of_validation, size = validation_data
+            validation = (lookups.complete(x), _labels(job, as_arrays("validation_data[1]", y, names)),
+                          weights_of_validation)
             validation_batch_size = size or validation_batch_size
         elif validation_split:
             if any(map(is_files, inputs + labels + weights)):
@@ -287,7 +316,7 @@ class Cluster:
         if validation is not None:
             job["validation"] = _source(self._data, folder, "validation", *validation)
         if class_weight is not None:
-            job["class_weight"] = _class_weights(class_weight, model, labels)
+            job["class_weight"] = _class_weights(class_weight, lookups.model, labels)
         if validation_steps and (validation is not None or "validation_fraction" in job):
             count = int(validation_steps) * validation_batch_size
             if count % job["batch_size"] == 0:
@@ -299,13 +328,27 @@ class Cluster:
                                    f"validation_batch_size={validation_batch_size} and "
                                    f"validation_split is not supported for files")
 
-    def _train(self, job, job_file, output_names, run, parts, examples):
-        """Submits the job and shows it until it ends; returns its last status, with its logs."""
+    def _train(self, job, job_file, logs, lookups):
+        """Submits the job and shows it until it ends; returns its last status, with its logs.
+
+        If a callback has stopped the job, "stopped_at" is the checkpoint of that epoch, whose weights
+        the model has got, and "digest" is of these weights: the callback may have set others.
+        """
         identifier = str(self.tool.objects("submit", job_file, job_file=job_file)[0]["job"])
-        logs = EpochLogs(self.tool, identifier, job, output_names, parts, examples, run)
-        status = {}
+        status, ended = {}, {}
+
+        def set_weights(epoch):
+            epochs = epoch + 1 - job.get("initial_epoch", 0)
+            checkpoint = self._checkpoint_of(identifier, epochs * status["batches_per_epoch"])
+            model_files.set_weights(lookups.model, self._export(
+                identifier, os.path.dirname(job_file), job_file, "--checkpoint", str(checkpoint)))
+            logs.run.model.optimizer.iterations.assign(
+                epochs * math.ceil(status["batches_per_epoch"] / logs.parts))
+            ended.update(stopped_at=checkpoint, digest=_digest(logs.run.model))
+
+        logs.begin(identifier, set_weights)
         try:
-            run.on_train_begin()
+            logs.run.on_train_begin()
             follow = self.tool.lines("follow", identifier)
             while True:
                 try:
@@ -314,15 +357,38 @@ class Cluster:
                     code, message = end.value
                     break
                 logs.show(status)
-        except KeyboardInterrupt:
-            self.tool.run("cancel", identifier)
+            if status.get("state") != "finished":
+                raise CairnError(message + self._where_data(message), job_file)
+            if code != 0:
+                warnings.warn(message, stacklevel=4)
+            logs.finish(status)
+        except Stopped:
+            self._cancel(identifier)
+            return {**status, "logs": logs.last, **ended}
+        except BaseException:
+            self._cancel(identifier)
             raise
-        if status.get("state") != "finished":
-            raise CairnError(message + self._where_data(message), job_file)
-        if code != 0:
-            warnings.warn(message, stacklevel=4)
-        logs.finish(status)
         return {**status, "logs": logs.last}
+
+    def _cancel(self, job):
+        """Cancels the job if it has not ended."""
+        with contextlib.suppress(CairnError):
+            self.tool.run("cancel", job)
+
+    def _checkpoint_of(self, job, applied):
+        """The checkpoint with this many batches; waits for it."""
+        while True:
+            state = self.tool.objects("status", job)[0]["state"]
+            checkpoints = self.tool.objects("checkpoints", job)
+            for each in checkpoints:
+                if each["applied_batches"] == applied:
+                    return each["checkpoint"]
+            if state in ("finished", "failed", "cancelled") or \
+                    checkpoints and checkpoints[-1]["applied_batches"] > applied:
+                raise CairnError(f"job {job} has no checkpoint after {applied} batches any more: the "
+                                 f"callbacks are slower than its epochs; give them less work, or "
+                                 f"use larger epochs (steps_per_epoch)")
+            time.sleep(0.05)
 
     def _where_data(self, message):
         if self._data.folder is None or self._data.folder not in message:
@@ -332,10 +398,8 @@ class Cluster:
 
     # -------------------------------------------------------------------------------- the result
 
-    def _take_result(self, model, status, callbacks, folder, job_file):
+    def _take_result(self, model, lookups, status, callbacks, folder, job_file):
         for callback in callbacks:
-            if isinstance(callback, keras.callbacks.ModelCheckpoint):
-                self._save(model, callback, status, folder, job_file)
             if isinstance(callback, keras.callbacks.EarlyStopping):
                 ended = status["epoch"] if status.get("stopped_early") else 0
                 callback.stopped_epoch = ended
@@ -346,38 +410,28 @@ class Cluster:
             if isinstance(callback, keras.callbacks.ReduceLROnPlateau) and \
                     status.get("learning_rate"):
                 model.optimizer.learning_rate = status["learning_rate"]
-        model_files.set_weights(model, self._export(status["job"], folder, job_file))
-        self._jobs[model] = (status["job"], _digest(model))
+        choice = []
+        if "stopped_at" in status:
+            choice = ["--checkpoint", str(status["stopped_at"])]
+        else:
+            model_files.set_weights(lookups.model, self._export(status["job"], folder, job_file))
+        self._jobs[model] = _Trained(status["job"], choice, status.get("digest") or _digest(model),
+                                     lookups, structure.output_names(lookups.model))
+        lookups.model = None
 
     def _export(self, job, folder, job_file, *choice):
         path = os.path.join(folder, "trained.safetensors")
         self.tool.run("export", str(job), "--output", path, *choice, job_file=job_file)
         return model_files.read_safetensors(path)
 
-    def _save(self, model, callback, status, folder, job_file):
-        """What ModelCheckpoint would have written last."""
-        checkpoint = status["last_checkpoint"]
-        if callback.save_best_only:
-            kept = [best for best in status["best"] if best["monitor"] == callback.monitor]
-            kept.sort(key=lambda best: best["is_result"])
-            if not kept:
-                return
-            checkpoint = kept[0]["checkpoint"]
-        weights = self._export(status["job"], folder, job_file, "--checkpoint", str(checkpoint))
-        model_files.set_weights(model, weights)
-        if callback.save_weights_only:
-            model.save_weights(callback.filepath, overwrite=True)
-        else:
-            model.save(callback.filepath, overwrite=True)
-
     def _job_of(self, model):
-        job, digest = self._jobs.get(model, (None, None))
-        if job is None:
+        trained = self._jobs.get(model)
+        if trained is None:
             raise CairnError("this model was not trained by this cluster: call fit first")
-        if digest != _digest(model):
+        if trained.digest != _digest(model):
             raise CairnError("the model's weights have changed since fit; use Keras's own "
                              "model.evaluate and model.predict")
-        return str(job)
+        return trained
 
     # ----------------------------------------------------------------------- evaluate and predict
 
@@ -385,20 +439,21 @@ class Cluster:
                  steps=None, callbacks=None, return_dict=False):
         """Loss and metrics of a model that fit has trained, as Keras's evaluate."""
         _refuse_callbacks("evaluate", callbacks)
-        job = self._job_of(model)
-        dataset = from_batches("x", x)
+        trained = self._job_of(model)
+        dataset = from_batches("x", x, steps)
         if dataset is not None:
-            x, y, sample_weight, batch_size = dataset
-        inputs = _looked_up(model, x)
-        labels = as_arrays("y", y, _output_names(model))
-        loss = translation.objective_fields(_compiled(model), _output_names(model))
+            x, y, sample_weight, batch_size = dataset[:4]
+        inputs = _looked_up(model, trained, x)
+        labels = as_arrays("y", y, trained.output_names)
+        loss = translation.objective_fields(_compiled(model), trained.output_names)
         weights = [] if sample_weight is None else _weights(sample_weight)
         with tempfile.TemporaryDirectory(dir=self._data.folder) as folder:
             # This machine reads them, so any folder will do.
             source = _source(DataFolder(folder), folder, "data", inputs, _labels(loss, labels), weights)
             if steps:
                 source["rows"] = [0, _rows(inputs, steps, batch_size)]
-            result = self.tool.objects("evaluate", job, "--data", json.dumps(source))[-1]
+            result = self.tool.objects("evaluate", str(trained.job), *trained.choice, "--data",
+                                       json.dumps(source))[-1]
         for key in ("evaluation", "epoch", "examples", "job", "checkpoint", "data"):
             result.pop(key, None)
         if verbose:
@@ -411,19 +466,19 @@ class Cluster:
     def predict(self, model, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         """The outputs of a model that fit has trained, as Keras's predict."""
         _refuse_callbacks("predict", callbacks)
-        job = self._job_of(model)
-        dataset = from_batches("x", x)
+        trained = self._job_of(model)
+        dataset = from_batches("x", x, steps)
         if dataset is not None:
-            batch_size = dataset[3]
-        inputs = _looked_up(model, dataset[0] if dataset else x)
+            batch_size = dataset.batch_size
+        inputs = _looked_up(model, trained, dataset.x if dataset else x)
         with tempfile.TemporaryDirectory(dir=self._data.folder) as folder:
             features = _source(DataFolder(folder), folder, "x", inputs, [], [])["npy"]["features"]
             files = features if len(inputs) > 1 else [features]
             outputs = [os.path.join(folder, f"output{i}.npy")
-                       for i in range(len(_output_names(model)))]
+                       for i in range(len(trained.output_names))]
             rows = ["--rows", f"0:{_rows(inputs, steps, batch_size)}"] if steps else []
-            self.tool.run("predict", job, *_flags("--input", files), *_flags("--output", outputs),
-                          *rows)
+            self.tool.run("predict", str(trained.job), *trained.choice, *rows,
+                          *_flags("--input", files), *_flags("--output", outputs))
             arrays = [np.load(path) for path in outputs]
         return arrays if len(arrays) > 1 else arrays[0]
 
@@ -462,24 +517,6 @@ def _compiled(model):
     return model._compile_config.config
 
 
-def _input_names(model):
-    # A subclassed model has no inputs.
-    tensors = getattr(model, "inputs", None) if model.built else None
-    return [tensor.name for tensor in tensors or []] or ["x"]
-
-
-def _output_names(model):
-    return list((getattr(model, "_functional", None) or model).output_names)
-
-
-def _build(model, inputs):
-    if isinstance(model, keras.Sequential) and not model.built:
-        model.build((None, *shape_of(inputs[0])[1:]))
-    if not getattr(model, "inputs", None):
-        raise NotSupported("the model is subclassed, so it has no architecture to read; use "
-                           "keras.Sequential or keras.Model(inputs, outputs)")
-
-
 def _build_with_texts(model, texts):
     """Builds the model around the layers that are built already."""
     if not model.built:
@@ -495,9 +532,9 @@ def _training_rows(inputs, validation_split):
     return split(inputs, validation_split)[0]
 
 
-def _looked_up(model, x):
-    lookups = Lookups(model)
-    return lookups.look_up("x", as_arrays("x", x, _input_names(model), lookups.takes_text))
+def _looked_up(model, trained, x):
+    arrays = as_arrays("x", x, structure.input_names(model, x), trained.lookups.takes_text)
+    return trained.lookups.complete(trained.lookups.look_up("x", arrays))
 
 
 def _job_name(name):
@@ -524,21 +561,19 @@ def _weights(sample_weight):
     return as_arrays("sample_weight", sample_weight, ["sample_weight"])
 
 
-def _validation(validation_data, model, lookups, job):
-    """(inputs, labels, weights, size of a batch if it is a dataset)"""
-    dataset = from_batches("validation_data", validation_data)
+def _validation(validation_data, model, lookups, steps):
+    """(inputs, y, weights, size of a batch if it is a dataset)"""
+    dataset = from_batches("validation_data", validation_data, steps, "validation_steps")
     if dataset is not None:
         validation_data = [each for each in dataset[:3] if each is not None]
     if not isinstance(validation_data, (list, tuple)) or len(validation_data) not in (2, 3):
         raise NotSupported("validation_data is not (x, y) or (x, y, sample_weight): the workers "
                            "read the data themselves; give arrays, or the names of .npy files")
+    x, y = validation_data[:2]
     weights = _weights(validation_data[2]) if len(validation_data) == 3 else []
-    inputs = as_arrays("validation_data[0]", validation_data[0], _input_names(model),
-                       lookups.takes_text)
-    return (lookups.look_up("validation_data[0]", inputs),
-            _labels(job, as_arrays("validation_data[1]", validation_data[1],
-                                   _output_names(model))), weights,
-            dataset[3] if dataset is not None else None)
+    inputs = as_arrays("validation_data[0]", x, structure.input_names(model, x), lookups.takes_text)
+    return (lookups.look_up("validation_data[0]", inputs), y, weights,
+            dataset.batch_size if dataset is not None else None)
 
 
 def _class_weights(class_weight, model, labels):

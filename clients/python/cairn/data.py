@@ -1,13 +1,18 @@
 """Writes the arrays that fit, evaluate and predict take as .npy files for the workers."""
 
 import glob
+import itertools
 import math
 import os
+import typing
 
 import keras
 import numpy as np
 
 from cairn.errors import CairnError, NotSupported
+
+# Of a dataset, which is read before the job starts.
+_MOST_BYTES = 4 << 30
 
 
 def is_files(value):
@@ -39,38 +44,98 @@ def _as_array(what, value, takes_text):
     return array
 
 
-def from_batches(what, value):
-    """(x, y, sample_weight, size of a batch) of a dataset; None if `value` is not one.
+class Batches(typing.NamedTuple):
+    """What a dataset has yielded. y and sample_weight may be None."""
 
-    The dataset is a keras.utils.PyDataset or a tf.data.Dataset of batches, which must be finite. y
-    and sample_weight may be None.
+    x: object
+    y: object
+    sample_weight: object
+    batch_size: int
+    shuffled: bool  # The dataset is in a new order each time it is read.
+
+
+def _is_dataset(value):
+    return isinstance(value, keras.utils.PyDataset) or hasattr(value, "as_numpy_iterator") or \
+        hasattr(value, "__next__")
+
+
+def _is_shuffled(dataset):
+    """Whether a tf.data.Dataset has a shuffle in it."""
+    return "Shuffle" in type(dataset).__name__ or any(map(_is_shuffled, dataset._inputs()))
+
+
+def _iterate(dataset):
+    """(iterator over the batches, their number: infinite, or None if it is not known)"""
+    if isinstance(dataset, keras.utils.PyDataset):
+        count = dataset.num_batches
+        numbers = itertools.count() if count is None else range(count)
+        return (dataset[i] for i in numbers), math.inf if count is None else count
+    if hasattr(dataset, "as_numpy_iterator"):
+        count = int(dataset.cardinality())
+        return dataset.as_numpy_iterator(), {-1: math.inf, -2: None}.get(count, count)
+    return dataset, None
+
+
+def join(parts):
+    """The parts one after the other; shorter examples get zeros at their end, as by padded_batch."""
+    shapes = [part.shape[1:] for part in parts]
+    if len(set(shapes)) > 1 and len(set(map(len, shapes))) == 1:
+        longest = tuple(map(max, zip(*shapes)))
+        parts = [pad(part, longest) for part in parts]
+    return np.concatenate(parts)
+
+
+def pad(array, shape):
+    """The array with zeros behind each example, up to `shape`."""
+    missing = [(0, size - there) for size, there in zip(shape, array.shape[1:])]
+    return np.pad(array, [(0, 0), *missing])
+
+
+def from_batches(what, value, steps=None, needs="steps"):
+    """The Batches of a dataset; None if `value` is not one.
+
+    The dataset is a keras.utils.PyDataset, a tf.data.Dataset of batches, or a generator of batches.
+    steps: of a dataset without an end or of an unknown size so many batches are read. needs: what
+    fit calls this number.
     """
-    if isinstance(value, keras.utils.PyDataset):
-        if value.num_batches is None:
-            raise NotSupported(f"{what} is a dataset without an end: a job reads all its data once "
-                               f"in each epoch")
-        batches = [value[i] for i in range(value.num_batches)]
-    elif hasattr(value, "as_numpy_iterator"):
-        if value.cardinality() < 0:
-            raise NotSupported(f"{what} is a dataset without an end or of an unknown size: a job "
-                               f"reads all its data once in each epoch; "
-                               f"tf.data.experimental.assert_cardinality says the size")
-        batches = list(value.as_numpy_iterator())
-    else:
+    if not _is_dataset(value):
         return None
-    batches = [batch if isinstance(batch, tuple) else (batch,) for batch in batches]
+    iterator, count = _iterate(value)
+    if count == math.inf and steps is None:
+        raise NotSupported(f"{what} is a dataset without an end: it needs {needs}")
+    is_finite = count is not None and count != math.inf
+    batches, size = [], 0
+    for batch in itertools.islice(iterator, None if is_finite else steps):
+        batch = batch if isinstance(batch, tuple) else \
+            tuple(batch) if isinstance(batch, list) and hasattr(value, "__next__") else (batch,)
+        batch = keras.tree.map_structure(
+            lambda each: keras.ops.convert_to_numpy(each) if hasattr(each, "numpy") else
+            np.asarray(each), batch)
+        size += sum(each.nbytes for each in keras.tree.flatten(batch))
+        if size > _MOST_BYTES:
+            raise NotSupported(f"{what} is a dataset of more than {_MOST_BYTES >> 30} GiB, all of "
+                               f"which is read before the job; write .npy files, which the workers "
+                               f"read, or give a smaller {needs}")
+        batches.append(batch)
     if not batches or len(batches[0]) > 3:
         raise NotSupported(f"{what} is a dataset that is empty, or whose batches are not "
                            f"(x, y, sample_weight)")
-    sizes = [len(keras.tree.flatten(batch)[0]) for batch in batches]
-    if any(size != sizes[0] for size in sizes[:-1]) or sizes[-1] > sizes[0]:
+    flat = [keras.tree.flatten(batch) for batch in batches]
+    if any(each.ndim == 0 for each in flat[0]):
+        raise NotSupported(f"{what} is a dataset of examples, not of batches: use "
+                           f"dataset.batch(batch_size)")
+    sizes = [len(batch[0]) for batch in flat]
+    # batch().repeat() has a small batch at the end of each pass; the job fills it with the next one.
+    is_regular = all(size == sizes[0] for size in sizes[:-1]) and sizes[-1] <= sizes[0]
+    if is_finite and not is_regular:
         raise NotSupported(f"{what} is a dataset with batches of different sizes; all but the last "
                            f"must be equal")
     try:
-        columns = keras.tree.map_structure(lambda *parts: np.concatenate(parts), *batches)
+        columns = keras.tree.map_structure(lambda *parts: join(parts), *batches)
     except ValueError as error:
         raise NotSupported(f"{what} is not a dataset of batches: {error}") from error
-    return (*columns, *[None] * (3 - len(columns)), sizes[0])
+    shuffled = is_finite and hasattr(value, "as_numpy_iterator") and _is_shuffled(value)
+    return Batches(*columns, *[None] * (3 - len(columns)), max(sizes), shuffled)
 
 
 def as_arrays(what, value, names, takes_text=lambda position: False):

@@ -10,6 +10,7 @@ import os
 import numpy as np
 
 from cairn.errors import NotSupported
+from cairn.operations import replace_operations
 
 
 def _is_model(layer):
@@ -51,6 +52,24 @@ def _variable_name(layer, weight):
     return parts[-1]
 
 
+def _has_one_mean(layer):
+    """True for Normalization(axis=None): its mean and variance are arguments of the job's layer."""
+    return type(layer).__name__ == "Normalization" and not layer._keep_axis
+
+
+def _state_means(topology, model):
+    """Makes the one mean and variance of a Normalization(axis=None) arguments of the layer."""
+    for node in topology["config"].get("layers", []):
+        config = node["config"]
+        if "layers" in config:
+            _state_means(node, model.get_layer(config["name"]))
+        elif node["class_name"] == "Normalization" and not config.get("axis"):
+            layer = model.get_layer(config["name"])
+            del config["axis"]
+            config["mean"] = float(np.ravel(layer.mean)[0])
+            config["variance"] = float(np.ravel(layer.variance)[0])
+
+
 def named_weights(model):
     """{name of the variable in Cairn: Keras's variable}, each variable once."""
     named, seen = {}, set()
@@ -58,7 +77,7 @@ def named_weights(model):
         for weight in layer.weights:
             # Normalization counts what it adapted to, which no result depends on.
             counts = type(layer).__name__ == "Normalization" and weight.path.endswith("/count")
-            if id(weight) not in seen and not counts:
+            if id(weight) not in seen and not counts and not _has_one_mean(layer):
                 named[f"{name}/{_variable_name(layer, weight)}"] = weight
                 seen.add(id(weight))
     return named
@@ -102,6 +121,8 @@ def _consumers(node):
 def write_model(model, folder):
     """Writes model.json and weights.bin into `folder`; returns the path of model.json."""
     topology = json.loads(model.to_json())
+    _state_means(topology, model)
+    replace_operations(topology)
     _take_ids(topology, _consumers(topology))
     entries = []
     with open(os.path.join(folder, "weights.bin"), "wb") as file:

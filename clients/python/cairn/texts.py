@@ -8,7 +8,8 @@ not adapted, it adapts to the training data first.
 import keras
 import numpy as np
 
-from cairn.data import is_files
+from cairn import structure
+from cairn.data import is_files, join, pad, shape_of
 from cairn.errors import NotSupported
 
 # Layers that Keras computes here, if they are the only ones behind an input.
@@ -41,6 +42,8 @@ class Lookups:
 
     def __init__(self, model):
         self._lookups = {}  # By the position of the input.
+        self._constants = []
+        self._open = {}  # By the position of an input of open length: its shape in the job.
         self.model = model
         if isinstance(model, keras.Sequential):
             first = model.layers[0] if model.layers else None
@@ -66,29 +69,57 @@ class Lookups:
         return [self._numbers(f"{what}[{i}]" if len(inputs) > 1 else what, i, array)
                 if i in self._lookups else array for i, array in enumerate(inputs)]
 
-    def cut(self, inputs):
-        """Makes the model without the layers; `inputs` are what look_up has returned."""
-        if not self._lookups:
-            return
-        if isinstance(self.model, keras.Sequential):
-            self.model = keras.Sequential(
-                [keras.Input(inputs[0].shape[1:], dtype=str(inputs[0].dtype), name="text"),
-                 *self.model.layers[1:]], name=self.model.name)
-            return
-        tensors = []
-        for i, tensor in enumerate(self.model.inputs):
-            shape = inputs[i].shape if i in self._lookups else tensor.shape
-            dtype = str(inputs[i].dtype) if i in self._lookups else tensor.dtype
-            tensors.append(keras.Input(shape[1:], dtype=dtype, name=tensor.name))
-        skipped = {id(layer) for layer in self._lookups.values()}
+    def cut(self, inputs, x, validation=()):
+        """Makes the job's model, without the layers. `inputs`: what look_up has returned for `x`.
 
-        def call(layer, *args, **kwargs):
-            return args[0] if id(layer) in skipped else layer(*args, **kwargs)
+        Where the model leaves a length open, the examples get the longest one, of `validation` too.
+        """
+        model = self.model
+        shapes = [shape_of(array)[1:] for array in inputs]
+        for i, array in enumerate(validation):
+            shape = shape_of(array)[1:]
+            if len(shape) == len(shapes[i]):
+                shapes[i] = tuple(map(max, shapes[i], shape))
+        if not model.built and not self._lookups:
+            structure.build(model, [self._input(i, "input", shapes[i], array)
+                                    for i, array in enumerate(inputs)], x)
+        if not self._lookups and not structure.needs_rebuild(model):
+            return
+        names = structure.input_names(model, x)
+        tensors = [self._input(i, names[i], shapes[i], array) for i, array in enumerate(inputs)]
+        for i, tensor in enumerate(tensors):
+            if i in self._lookups or not getattr(model, "inputs", None) or \
+                    None in model.inputs[i].shape[1:]:
+                self._open[i] = tensor.shape[1:]
+        self.model, self._constants = structure.rebuild(
+            model, tensors, structure.inputs_of(model, x), self._lookups.values())
 
-        tensors = keras.tree.pack_sequence_as(self.model.input, tensors)
-        self.model = keras.models.clone_model(self.model, input_tensors=tensors,
-                                              clone_function=lambda layer: layer,
-                                              call_function=call)
+    def complete(self, inputs):
+        """The inputs with those of the job's model that are the same for each example."""
+        examples = shape_of(inputs[0])[0]
+        for i, shape in self._open.items():
+            if not is_files(inputs[i]) and inputs[i].shape[1:] != shape and \
+                    inputs[i].ndim == len(shape) + 1:
+                if any(map(int.__gt__, inputs[i].shape[1:], shape)):
+                    raise NotSupported(f"input {i} has examples of shape {inputs[i].shape[1:]}, and "
+                                       f"those of fit had at most {shape}")
+                inputs[i] = pad(inputs[i], shape)
+        return [*inputs, *(np.broadcast_to(each, (examples, *each.shape))
+                           for each in self._constants)]
+
+    def _input(self, position, name, given, array):
+        """A symbolic input. The data say what the model does not: `given` is their shape."""
+        inputs = getattr(self.model, "inputs", None)
+        if position in self._lookups or not inputs:
+            return keras.Input(given, dtype="float32" if is_files(array) else str(array.dtype),
+                               name=name)
+        shape = tuple(inputs[position].shape[1:])
+        if None in shape:
+            if len(shape) != len(given):
+                raise NotSupported(f"input {name} takes examples of shape {shape}, and those of the "
+                                   f"data have {given}")
+            shape = tuple(size or there for size, there in zip(shape, given))
+        return keras.Input(shape, dtype=inputs[position].dtype, name=name)
 
     def _as_text(self, position, array):
         if array.ndim == 1 and _class(self._lookups[position]) != "TextVectorization":
@@ -103,5 +134,7 @@ class Lookups:
         texts = self._as_text(position, array)
         parts = [keras.ops.convert_to_numpy(layer(texts[i:i + _BATCH]))
                  for i in range(0, len(texts), _BATCH)]
-        numbers = np.concatenate(parts)
-        return numbers.astype(np.float32 if numbers.dtype.kind == "f" else np.int32)
+        numbers = join(parts)
+        # Counts and one-hot vectors are integers in Keras, too, until a layer takes them as numbers.
+        is_ids = getattr(layer, "output_mode", "int") == "int"
+        return numbers.astype(np.int32 if is_ids and numbers.dtype.kind != "f" else np.float32)

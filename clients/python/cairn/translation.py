@@ -9,6 +9,7 @@ import re
 import keras
 import numpy as np
 
+from cairn.callbacks import Hook
 from cairn.errors import NotSupported
 
 # For each class: the arguments that a job file has. Others must have their default.
@@ -97,18 +98,19 @@ _CALLBACKS = {
                       "restore_best_weights", "start_from_epoch"],
     "ReduceLROnPlateau": ["monitor", "mode", "min_delta", "patience", "factor", "cooldown",
                           "min_lr"],
-    "ModelCheckpoint": ["monitor", "mode", "save_best_only"],
     "TerminateOnNaN": [],
 }
-# Callbacks that get the logs of each epoch and run in this process, with the arguments that they
-# must not have, because these need each batch or the weights during the training.
-_OBSERVERS = {
-    "History": {}, "CSVLogger": {}, "RemoteMonitor": {}, "LearningRateScheduler": {},
-    "LambdaCallback": {"on_train_batch_begin": None, "on_train_batch_end": None},
+# Callbacks that get the logs of each epoch and run in this process.
+_OBSERVERS = ["History", "ProgbarLogger", "CSVLogger", "RemoteMonitor", "LearningRateScheduler"]
+# Callbacks that also need the weights of each epoch, as own classes do, with the arguments that they
+# must have, because these need each batch.
+_HOOKS = {
+    "LambdaCallback": {}, "ModelCheckpoint": {"save_freq": "epoch"},
+    "TensorBoard": {"update_freq": "epoch", "_start_batch": 0},
 }
 # Callbacks that ask for what the cluster does anyway.
 _UNNEEDED = ["BackupAndRestore", "SwapEMAWeights"]
-CALLBACKS = [*_CALLBACKS, *_OBSERVERS, *_UNNEEDED]
+CALLBACKS = [*_CALLBACKS, *_OBSERVERS, *_HOOKS, *_UNNEEDED]
 
 
 def snake(name):
@@ -243,49 +245,38 @@ def _for_outputs(what, value, output_names):
     return [value] * len(output_names)
 
 
-def objective_fields(compiled, output_names):
-    """`loss`, `loss_weights` and `metrics` of the job, from compile's arguments."""
-    loss, metrics = compiled.get("loss"), compiled.get("metrics") or []
-    if compiled.get("weighted_metrics"):
-        raise NotSupported("compile(weighted_metrics=...) is not supported by the package; a job "
-                           "file has weighted_metrics")
+def _metric_fields(what, metrics, output_names):
+    """compile's metrics: of a model with one output a list, else a list for each output."""
     if not isinstance(metrics, (list, tuple, dict)):
         metrics = [metrics]
-    fields = {}
-    if len(output_names) == 1:
-        loss = _for_outputs("loss", loss, output_names)[0]
-        if loss is None:
-            raise NotSupported("the model is compiled without a loss")
-        if isinstance(metrics, dict):
-            metrics = _for_outputs("metrics", metrics, output_names)[0] or []
-        if isinstance(metrics, (list, tuple)) and len(metrics) == 1 \
-                and isinstance(metrics[0], (list, tuple)):
-            metrics = metrics[0]
-        fields["loss"] = loss_field(loss)
-        if not isinstance(metrics, (list, tuple)):
-            metrics = [metrics]
-        if metrics:
-            fields["metrics"] = [metric_field(each) for each in metrics]
-        if compiled.get("loss_weights") is not None:
-            weights = _for_outputs("loss_weights", compiled["loss_weights"], output_names)
-            fields["loss_weights"] = [_number(weights[0])]
-        return fields
-    losses = _for_outputs("loss", loss, output_names)
+    if len(output_names) > 1:
+        if isinstance(metrics, (list, tuple)) and len(metrics) != len(output_names):
+            raise NotSupported(f"{what} has {len(metrics)} entries, the model has "
+                               f"{len(output_names)} outputs; give a list for each output")
+        return [_metric_fields(what, each or [], output_names[:1])
+                for each in _for_outputs(what, metrics, output_names)]
+    if isinstance(metrics, dict):
+        metrics = _for_outputs(what, metrics, output_names)[0] or []
+    if isinstance(metrics, (list, tuple)) and len(metrics) == 1 \
+            and isinstance(metrics[0], (list, tuple)):
+        metrics = metrics[0]
+    if not isinstance(metrics, (list, tuple)):
+        metrics = [metrics]
+    return [metric_field(each) for each in metrics]
+
+
+def objective_fields(compiled, output_names):
+    """`loss`, `loss_weights` and the metrics of the job, from compile's arguments."""
+    losses = _for_outputs("loss", compiled.get("loss"), output_names)
+    is_one = len(output_names) == 1
     for name, each in zip(output_names, losses):
         if each is None:
-            raise NotSupported(f"output {name} has no loss; in a job every output has one")
-    fields["loss"] = [loss_field(each) for each in losses]
-    if metrics:
-        if isinstance(metrics, (list, tuple)) and len(metrics) != len(output_names):
-            raise NotSupported(f"metrics has {len(metrics)} entries, the model has "
-                               f"{len(output_names)} outputs; give a list for each output")
-        fields["metrics"] = []
-        for each in _for_outputs("metrics", metrics, output_names):
-            if each is None:
-                each = []
-            if not isinstance(each, (list, tuple)):
-                each = [each]
-            fields["metrics"].append([metric_field(metric) for metric in each])
+            raise NotSupported("the model is compiled without a loss" if is_one else
+                               f"output {name} has no loss; in a job every output has one")
+    fields = {"loss": loss_field(losses[0]) if is_one else [loss_field(each) for each in losses]}
+    for what in ("metrics", "weighted_metrics"):
+        if compiled.get(what):
+            fields[what] = _metric_fields(what, compiled[what], output_names)
     if compiled.get("loss_weights") is not None:
         weights = _for_outputs("loss_weights", compiled["loss_weights"], output_names)
         fields["loss_weights"] = [1 if each is None else _number(each) for each in weights]
@@ -334,36 +325,33 @@ def optimizer_field(optimizer):
 
 
 def callback_fields(callbacks):
-    """(the job's callbacks, Keras's callbacks that only observe and run here)."""
-    fields, observers = [], []
+    """(the job's callbacks, Keras's callbacks that run here; a Hook needs the weights of each epoch)."""
+    fields, local = [], []
     for callback in callbacks or []:
+        if type(callback).__module__.split(".")[0] != "keras":
+            local.append(Hook(callback))
+            continue
         name = _refuse_unknown("callback", callback, CALLBACKS,
-                               "its Python code cannot run on the cluster")
-        if name in _OBSERVERS:
-            for argument, needed in _OBSERVERS[name].items():
-                if callback.__dict__.get(argument, needed) != needed:
-                    raise NotSupported(f"callback {name}: {argument} is not supported: "
-                                       f"only the ends of epochs are observed here")
-            observers.append(callback)
-            continue
-        if name in _UNNEEDED:
-            continue
-        field = {"name": snake(name)}
-        for argument in _CALLBACKS[name]:
-            value = getattr(callback, argument, None)
-            # Keras keeps the absolute value until the first epoch and its negative from then on.
-            if argument == "min_delta":
-                value = abs(value)
-            if value is not None:
-                field[argument] = _number(value)
-        if name == "ModelCheckpoint":
-            _check_model_checkpoint(callback)
-            if callback.best is not None:
-                field["initial_value_threshold"] = _number(callback.best)
-            if not callback.save_best_only:
-                continue
-        fields.append(field)
-    return fields, observers
+                               f"known are {', '.join(sorted(CALLBACKS))}")
+        if name in _HOOKS:
+            for argument, needed in _HOOKS[name].items():
+                if getattr(callback, argument) != needed:
+                    raise NotSupported(f"callback {name}: {argument} must be {needed!r}: "
+                                       f"its files are written at the ends of epochs")
+            local.append(Hook(callback))
+        elif name in _OBSERVERS:
+            local.append(callback)
+        elif name not in _UNNEEDED:
+            field = {"name": snake(name)}
+            for argument in _CALLBACKS[name]:
+                value = getattr(callback, argument, None)
+                # Keras keeps the absolute value until the first epoch and its negative from then on.
+                if argument == "min_delta":
+                    value = abs(value)
+                if value is not None:
+                    field[argument] = _number(value)
+            fields.append(field)
+    return fields, local
 
 
 def scheduled_rates(callbacks, rate, epochs):
@@ -397,11 +385,3 @@ def rates_of_epochs(rates, updates):
     return {"name": "piecewise_constant_decay",
             "boundaries": [i * updates - 1 for i in changes],
             "values": [_number(rates[i]) for i in [0, *changes]]}
-
-
-def _check_model_checkpoint(callback):
-    if callback.save_freq != "epoch":
-        raise NotSupported("callback ModelCheckpoint: save_freq must be 'epoch'")
-    if "{" in str(callback.filepath):
-        raise NotSupported("callback ModelCheckpoint: filepath must have no {placeholders}: the "
-                           "file is written once, when the training has ended")

@@ -1,0 +1,106 @@
+"""Callbacks of the script. They run in this process, at the ends of the job's epochs.
+
+The job goes on meanwhile. Before the callbacks see the end of an epoch, the model gets the weights of
+that epoch, from its checkpoint.
+"""
+
+import math
+
+import keras
+import numpy as np
+
+from cairn.errors import NotSupported
+
+_TRAIN_BATCHES = ("on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end")
+_TEST_BATCHES = ("on_test_batch_begin", "on_test_batch_end")
+# With slots as of Adam, the checkpoints that wait for slow callbacks take at most so many bytes.
+_MOST_BYTES = 4 << 30
+_MOST_CHECKPOINTS = 1000
+
+
+class Stopped(Exception):
+    """A callback has set stop_training."""
+
+
+def _overrides(callback, *methods):
+    """True if the callback has one of these methods, by its class or as a LambdaCallback."""
+    return any(method in vars(callback) or getattr(type(callback), method) is not
+               getattr(keras.callbacks.Callback, method) for method in methods)
+
+
+class Hook(keras.callbacks.Callback):
+    """Runs one callback, and raises if it changes what the job has: the learning rate, the weights."""
+
+    def __init__(self, callback):
+        super().__init__()
+        self.callback = callback
+        name = type(callback).__name__
+        # TensorBoard and ModelCheckpoint have methods for batches, which do nothing if it is for epochs.
+        is_for_epochs = isinstance(callback, (keras.callbacks.TensorBoard,
+                                              keras.callbacks.ModelCheckpoint))
+        if _overrides(callback, *_TEST_BATCHES) and not is_for_epochs:
+            raise NotSupported(f"callback {name}: on_test_batch_begin and on_test_batch_end are not "
+                               f"supported: the batches of a validation are not observed")
+        self._sees_batches = _overrides(callback, *_TRAIN_BATCHES) and not is_for_epochs
+
+    def set_params(self, params):
+        super().set_params(params)
+        self.callback.set_params(params)
+
+    def set_model(self, model):
+        super().set_model(model)
+        self.callback.set_model(model)
+
+    def _guard(self, method, *arguments):
+        rate = _rate(self.model)
+        getattr(self.callback, method)(*arguments)
+        if _rate(self.model) != rate:
+            raise NotSupported(
+                f"callback {type(self.callback).__name__} sets the optimizer's learning rate, which "
+                f"the job knows before it starts: use LearningRateScheduler, ReduceLROnPlateau or a "
+                f"schedule of keras.optimizers.schedules")
+
+    def on_train_begin(self, logs=None):
+        self._guard("on_train_begin", logs)
+
+    def on_train_end(self, logs=None):
+        self.callback.on_train_end(logs)
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._guard("on_epoch_begin", epoch, logs)
+
+    def on_epoch_end(self, epoch, logs=None):
+        weights = [weight.numpy() for weight in self.model.weights]
+        self._guard("on_epoch_end", epoch, logs)
+        if self.model.stop_training:
+            return
+        for weight, before in zip(self.model.weights, weights):
+            if not np.array_equal(weight.numpy(), before, equal_nan=True):
+                raise NotSupported(f"callback {type(self.callback).__name__} sets the model's "
+                                   f"weights, which are on the cluster until the training ends")
+
+    def replay(self, batches):
+        """The batches of an epoch, at its end. batches: their logs."""
+        if not self._sees_batches:
+            return
+        for batch, logs in enumerate(batches):
+            self._guard("on_train_batch_begin", batch, {})
+            self._guard("on_train_batch_end", batch, logs)
+
+    def validated(self, logs):
+        if logs:
+            self.callback.on_test_begin()
+            self.callback.on_test_end(logs)
+
+
+def _rate(model):
+    schedule = model.optimizer._learning_rate
+    if isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
+        return schedule
+    return float(model.optimizer.learning_rate)
+
+
+def checkpoints_to_keep(model, epochs):
+    """The number of checkpoints that the job keeps, for callbacks that are slower than its epochs."""
+    size = 4 * sum(math.prod(weight.shape) for weight in model.weights)
+    return max(3, min(epochs, _MOST_CHECKPOINTS, _MOST_BYTES // max(1, 3 * size)))
