@@ -18,6 +18,7 @@
 #include "job/callback_kinds.h"
 #include "job/job_plan.h"
 #include "job/strategy.h"
+#include "nn/optimizers/rule.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
@@ -391,6 +392,8 @@ void Scheduler::ExpectUpload(const Job& job, uint32_t ps, Outbox* outbox) const 
   for (const uint32_t block : cluster::BlocksOfPs(record.partition(), ps)) {
     bytes += static_cast<uint64_t>(cluster::BlockBytes(record.partition(), block));
   }
+  // The optimizer's slots are as large as the values.
+  if (record.job().resume_from().with_optimizer()) bytes *= 1 + nn::OptimizerRule::kSlotsMax;
   command.mutable_expect_upload()->set_bytes(bytes);
   outbox->Send(PsTask(ps), std::move(command));
 }

@@ -1,5 +1,6 @@
 #include "cli/state_source.h"
 
+#include <cstring>
 #include <filesystem>
 
 #include "gmock/gmock.h"
@@ -56,6 +57,20 @@ TEST_F(StateSourceTest, ValuesOfACheckpointAreReadFromEveryPs) {
   const auto values = source_->ReadVariables(ExamplePlan(), ExampleManifest());
   ASSERT_TRUE(values.ok()) << values.status();
   EXPECT_EQ(*values, ExampleValues());
+}
+
+TEST_F(StateSourceTest, TheOptimizersStateIsReadWithTheValues) {
+  const auto states = source_->ReadStates(ExamplePlan(), ExampleManifest());
+  ASSERT_TRUE(states.ok()) << states.status();
+  ASSERT_EQ(states->size(), 2u);
+  float slot = 0;
+  std::memset(&slot, 0x7f, sizeof(slot));
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ((*states)[i].values, ExampleValues()[i]);
+    EXPECT_EQ((*states)[i].version, 6);
+    EXPECT_THAT((*states)[i].slots, testing::ElementsAre("momentum"));
+    EXPECT_EQ((*states)[i].slot_values[0], std::vector<float>(ExampleValues()[i].size(), slot));
+  }
 }
 
 TEST_F(StateSourceTest, LostStoreAndUnknownCheckpointAreErrors) {
