@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import typing
 import warnings
 import weakref
 
@@ -77,6 +78,14 @@ def connect(address, data=None):
     return cluster
 
 
+class _Trained(typing.NamedTuple):
+    """What fit has made of a model."""
+    job: int
+    digest: str  # Of the trained weights.
+    optimizer: keras.optimizers.Optimizer
+    updates: int  # Of the optimizer, in this fit and those that it continued.
+
+
 def _end(guard):
     guard.stdin.close()
     guard.wait()
@@ -88,7 +97,7 @@ class Cluster:
     def __init__(self, tool, data, guard=None):
         self.tool = tool
         self._data = DataFolder(data)
-        self._jobs = weakref.WeakKeyDictionary()  # By model: (job, digest of its weights).
+        self._jobs = weakref.WeakKeyDictionary()  # By model: what fit has trained.
         self._end = weakref.finalize(self, _end, guard) if guard else None
         self._folders = []
         if data:
@@ -122,7 +131,8 @@ class Cluster:
             loss is one of whole batches].
         seed: of shuffling and dropout.
         name: of the job [the model's].
-        The optimizer starts anew, from the model's weights.
+        The optimizer continues from the last fit if the model has not been changed or compiled
+        since; otherwise it starts anew, from the model's weights.
         """
         compiled = _compiled(model)
         if isinstance(callbacks, keras.callbacks.Callback):
@@ -178,8 +188,13 @@ class Cluster:
         if "validation" in job or "validation_fraction" in job:
             job["validation_freq"] = validation_freq if isinstance(validation_freq, int) \
                 else list(validation_freq)
+        updates = 0
+        before = self._continued(model)
+        if before is not None:
+            updates = before.updates
+            job["resume_from"] = {"name": str(before.job), "with_optimizer": True}
         if rates is not None:
-            job["optimizer"]["learning_rate"] = translation.rates_of_epochs(rates, steps)
+            job["optimizer"]["learning_rate"] = translation.rates_of_epochs(rates, steps, updates)
         with open(job_file, "w", encoding="utf-8") as file:
             json.dump(job, file, indent=1)
 
@@ -188,6 +203,12 @@ class Cluster:
             verbose=1 if verbose == "auto" else verbose, steps=steps)
         status = self._train(job, job_file, _output_names(model), run, parts, examples)
         self._take_result(model, status, callbacks or [], folder, job_file)
+        if rates is not None:
+            # As Keras's callback leaves it.
+            ended = math.ceil(status["batches_done"] / (steps * parts))
+            model.optimizer.learning_rate = rates[max(0, ended - 1)]
+        self._jobs[model] = _Trained(status["job"], _digest(model), model.optimizer,
+                                     updates + status["batches_done"] // parts)
         run.on_train_end(status["logs"])
         model.history.job = status["job"]  # For commands of the tool: cairn history JOB.
         self._remove(folder)
@@ -347,7 +368,15 @@ class Cluster:
                     status.get("learning_rate"):
                 model.optimizer.learning_rate = status["learning_rate"]
         model_files.set_weights(model, self._export(status["job"], folder, job_file))
-        self._jobs[model] = (status["job"], _digest(model))
+
+    def _continued(self, model):
+        """The fit whose optimizer continues, or None."""
+        before = self._jobs.get(model)
+        if before is None or before.optimizer is not model.optimizer or \
+                before.digest != _digest(model):
+            return None
+        # The weights are the average, and training would go on with the values.
+        return None if getattr(model.optimizer, "use_ema", False) else before
 
     def _export(self, job, folder, job_file, *choice):
         path = os.path.join(folder, "trained.safetensors")
@@ -371,13 +400,13 @@ class Cluster:
             model.save(callback.filepath, overwrite=True)
 
     def _job_of(self, model):
-        job, digest = self._jobs.get(model, (None, None))
-        if job is None:
+        trained = self._jobs.get(model)
+        if trained is None:
             raise CairnError("this model was not trained by this cluster: call fit first")
-        if digest != _digest(model):
+        if trained.digest != _digest(model):
             raise CairnError("the model's weights have changed since fit; use Keras's own "
                              "model.evaluate and model.predict")
-        return str(job)
+        return str(trained.job)
 
     # ----------------------------------------------------------------------- evaluate and predict
 
