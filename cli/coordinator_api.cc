@@ -69,6 +69,19 @@ class CoordinatorApi::Impl {
     return Explain(cluster::FromGrpc(reader->Finish()));
   }
 
+  absl::Status Infer(const proto::InferenceRequest& request,
+                     absl::FunctionRef<absl::Status(const proto::InferenceChunk&)> visit) {
+    if (const std::string why = WaitForConnection().why; !why.empty()) return Unreachable(why);
+    grpc::ClientContext context;
+    const auto reader = stub_->Infer(&context, request);
+    proto::InferenceChunk chunk;
+    absl::Status visited;
+    while (visited.ok() && reader->Read(&chunk)) visited = visit(chunk);
+    if (!visited.ok()) context.TryCancel();
+    const absl::Status status = cluster::FromGrpc(reader->Finish());
+    return visited.ok() ? Explain(status) : visited;
+  }
+
   absl::Status Follow(const std::string& job,
                       absl::FunctionRef<void(const proto::JobStatus&)> visit) {
     grpc::ClientContext context;
@@ -244,6 +257,12 @@ absl::Status CoordinatorApi::ReadHistory(
   CAIRN_RETURN_IF_ERROR(GetJob(job).status());
   grpc::ClientContext context;
   return impl_->ReadStream<proto::HistoryChunk>(&Stub::GetHistory, &context, job, visit);
+}
+
+absl::Status CoordinatorApi::Infer(
+    const proto::InferenceRequest& request,
+    absl::FunctionRef<absl::Status(const proto::InferenceChunk&)> visit) {
+  return impl_->Infer(request, visit);
 }
 
 absl::Status CoordinatorApi::Follow(const std::string& job,

@@ -60,6 +60,11 @@ class CoordinatorApi {
   absl::StatusOr<proto::ProfileReply> Profile(const std::string& job, int64_t steps,
                                               absl::Duration timeout);
 
+  // Blocks, and calls `visit` for each chunk of the results. An error of `visit` ends the call, and
+  // is returned. OK: all results have come. Not repeated.
+  absl::Status Infer(const proto::InferenceRequest& request,
+                     absl::FunctionRef<absl::Status(const proto::InferenceChunk&)> visit);
+
   // Calls `visit` for each chunk of the history, in order.
   absl::Status ReadHistory(const std::string& job,
                            absl::FunctionRef<void(const proto::HistoryChunk&)> visit);

@@ -8,6 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cluster/variable_transfer.h"
 #include "proto/checkpoint.pb.h"
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
@@ -33,6 +34,9 @@ class JobSource {
 
   // The values of a checkpoint, for each variable of plan.partition.
   virtual absl::StatusOr<std::vector<std::vector<float>>> ReadVariables(
+      const proto::JobPlan& plan, const proto::Manifest& checkpoint) = 0;
+  // The same, with the states of the optimizer.
+  virtual absl::StatusOr<std::vector<cluster::VariableState>> ReadStates(
       const proto::JobPlan& plan, const proto::Manifest& checkpoint) = 0;
 };
 

@@ -1,6 +1,6 @@
 #include "cli/remote_source.h"
 
-#include "cli/ps_transfer.h"
+#include "cluster/variable_transfer.h"
 #include "common/status_macros.h"
 
 namespace cairn::cli {
@@ -27,15 +27,33 @@ absl::StatusOr<proto::CheckpointList> RemoteSource::ListCheckpoints(const std::s
   return api_->ListCheckpoints(job);
 }
 
-absl::StatusOr<std::vector<std::vector<float>>> RemoteSource::ReadVariables(
-    const proto::JobPlan& plan, const proto::Manifest& checkpoint) {
+namespace {
+
+const proto::PartitionMap& PartitionOf(const proto::JobPlan& plan,
+                                       const proto::Manifest& checkpoint) {
+  return checkpoint.has_partition() ? checkpoint.partition() : plan.partition();
+}
+
+}  // namespace
+
+absl::StatusOr<cluster::PsEndpoints> RemoteSource::FindPs() {
   CAIRN_ASSIGN_OR_RETURN(const proto::ClusterStatus cluster, api_->GetCluster());
-  PsEndpoints ps;
+  cluster::PsEndpoints ps;
   ps.addresses.assign(cluster.ps_addresses().begin(), cluster.ps_addresses().end());
   ps.cluster_id = cluster.cluster_id();
-  return DownloadVariables(ps, plan.job_id(),
-                           checkpoint.has_partition() ? checkpoint.partition() : plan.partition(),
-                           checkpoint);
+  return ps;
+}
+
+absl::StatusOr<std::vector<std::vector<float>>> RemoteSource::ReadVariables(
+    const proto::JobPlan& plan, const proto::Manifest& checkpoint) {
+  CAIRN_ASSIGN_OR_RETURN(const cluster::PsEndpoints ps, FindPs());
+  return cluster::DownloadVariables(ps, plan.job_id(), PartitionOf(plan, checkpoint), checkpoint);
+}
+
+absl::StatusOr<std::vector<cluster::VariableState>> RemoteSource::ReadStates(
+    const proto::JobPlan& plan, const proto::Manifest& checkpoint) {
+  CAIRN_ASSIGN_OR_RETURN(const cluster::PsEndpoints ps, FindPs());
+  return cluster::DownloadStates(ps, plan.job_id(), PartitionOf(plan, checkpoint), checkpoint);
 }
 
 }  // namespace cairn::cli

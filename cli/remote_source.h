@@ -23,8 +23,12 @@ class RemoteSource final : public JobSource {
   absl::StatusOr<proto::CheckpointList> ListCheckpoints(const std::string& job) override;
   absl::StatusOr<std::vector<std::vector<float>>> ReadVariables(
       const proto::JobPlan& plan, const proto::Manifest& checkpoint) override;
+  absl::StatusOr<std::vector<cluster::VariableState>> ReadStates(
+      const proto::JobPlan& plan, const proto::Manifest& checkpoint) override;
 
  private:
+  absl::StatusOr<cluster::PsEndpoints> FindPs();
+
   CoordinatorApi* const api_;
 };
 

@@ -1,13 +1,15 @@
 #include "cli/state_source.h"
 
-#include <cstring>
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cluster/partition_map.h"
+#include "cluster/variable_transfer.h"
 #include "common/status_macros.h"
+#include "nn/optimizer.h"
 #include "storage/snapshot_store.h"
 
 namespace cairn::cli {
@@ -15,27 +17,13 @@ namespace {
 
 constexpr int kChunkBatches = 1000;
 
-// Copies one block's values into its variable.
-absl::Status ReadBlock(const storage::SnapshotReader& snapshot,
-                       const proto::PartitionMap& partition, uint32_t id,
-                       std::vector<float>* variable) {
-  CAIRN_ASSIGN_OR_RETURN(const storage::BlockRecord record, snapshot.ReadBlock(id));
-  const auto& block = partition.blocks(id);
-  proto::BlockHeader header;
-  const bool is_the_block =
-      header.ParseFromArray(record.header().data(), static_cast<int>(record.header().size())) &&
-      header.variable() == partition.variables(block.variable()).name() &&
-      header.row_begin() == block.row_begin() && header.row_end() == block.row_end();
-  const size_t bytes = cluster::BlockBytes(partition, id);
-  if (!is_the_block || record.payload().size() < bytes) {
-    return absl::DataLossError(absl::StrCat("block ", id, " of the checkpoint is not rows ",
-                                            block.row_begin(), " to ", block.row_end(), " of ",
-                                            partition.variables(block.variable()).name()));
-  }
-  // The values come first, then the optimizer's slots.
-  std::memcpy(variable->data() + cluster::BlockOffset(partition, id), record.payload().data(),
-              bytes);
-  return absl::OkStatus();
+// The values of the trained model: their moving average if the optimizer keeps one. It is not set
+// before the first update.
+std::vector<float> TrainedValues(cluster::VariableState state) {
+  const auto average =
+      std::find(state.slots.begin(), state.slots.end(), nn::Optimizer::kAverageSlotName);
+  if (average == state.slots.end() || state.version == 0) return std::move(state.values);
+  return std::move(state.slot_values[average - state.slots.begin()]);
 }
 
 }  // namespace
@@ -143,20 +131,28 @@ absl::StatusOr<std::unique_ptr<storage::SnapshotReader>> StateSource::OpenPart(
 
 absl::StatusOr<std::vector<std::vector<float>>> StateSource::ReadVariables(
     const proto::JobPlan& plan, const proto::Manifest& checkpoint) {
+  CAIRN_ASSIGN_OR_RETURN(std::vector<cluster::VariableState> states, ReadStates(plan, checkpoint));
+  std::vector<std::vector<float>> variables;
+  for (cluster::VariableState& state : states) {
+    variables.push_back(TrainedValues(std::move(state)));
+  }
+  return variables;
+}
+
+absl::StatusOr<std::vector<cluster::VariableState>> StateSource::ReadStates(
+    const proto::JobPlan& plan, const proto::Manifest& checkpoint) {
   const proto::PartitionMap& partition =
       checkpoint.has_partition() ? checkpoint.partition() : plan.partition();
   CAIRN_RETURN_IF_ERROR(cluster::ValidatePartitionMap(partition));
-  std::vector<std::vector<float>> variables;
-  for (const auto& variable : partition.variables()) {
-    variables.emplace_back(cluster::VariableElements(variable));
-  }
+  std::vector<cluster::VariableState> variables(partition.variables_size());
   for (uint32_t ps = 0; ps < partition.ps_count(); ++ps) {
     const auto blocks = cluster::BlocksOfPs(partition, ps);
     if (blocks.empty()) continue;
     CAIRN_ASSIGN_OR_RETURN(const auto snapshot, OpenPart(plan.job_id(), checkpoint, ps));
     for (const uint32_t id : blocks) {
+      CAIRN_ASSIGN_OR_RETURN(const storage::BlockRecord record, snapshot->ReadBlock(id));
       CAIRN_RETURN_IF_ERROR(
-          ReadBlock(*snapshot, partition, id, &variables[partition.blocks(id).variable()]));
+          cluster::AddBlockState(partition, id, record.header(), record.payload(), &variables));
     }
   }
   return variables;

@@ -27,6 +27,8 @@ class StateSource final : public JobSource {
   absl::StatusOr<proto::CheckpointList> ListCheckpoints(const std::string& job) override;
   absl::StatusOr<std::vector<std::vector<float>>> ReadVariables(
       const proto::JobPlan& plan, const proto::Manifest& checkpoint) override;
+  absl::StatusOr<std::vector<cluster::VariableState>> ReadStates(
+      const proto::JobPlan& plan, const proto::Manifest& checkpoint) override;
 
  private:
   // Opens the snapshot of ps `ps`, or a copy of it.

@@ -12,8 +12,8 @@
 #include "cli/job_file.h"
 #include "cli/model/warm_start.h"
 #include "cli/model/weights_start.h"
-#include "cli/ps_transfer.h"
 #include "cli/remote_source.h"
+#include "cluster/variable_transfer.h"
 #include "common/mutex.h"
 #include "common/status_macros.h"
 #include "common/version.h"
@@ -127,14 +127,17 @@ absl::StatusOr<proto::SubmitReply> Submit(CoordinatorApi* api, const Submission&
   }
 
   // The job waits for its weights. They go to the ps directly; CommitWeights then queues the job.
-  PsEndpoints ps;
+  cluster::PsEndpoints ps;
   ps.addresses.assign(reply.ps_addresses().begin(), reply.ps_addresses().end());
   ps.cluster_id = reply.cluster_id();
   const Weights& weights = warm.has_value() ? warm->variables : submission.model.weights;
   const std::string id = absl::StrCat(reply.job_id());
   {
     const UploadHeartbeat heartbeat(api, id);
-    CAIRN_RETURN_IF_ERROR(UploadVariables(ps, reply.job_id(), reply.partition(), weights));
+    const bool with_states = warm.has_value() && !warm->states.empty();
+    CAIRN_RETURN_IF_ERROR(
+        with_states ? cluster::UploadStates(ps, reply.job_id(), reply.partition(), warm->states)
+                    : cluster::UploadVariables(ps, reply.job_id(), reply.partition(), weights));
   }
   CAIRN_ASSIGN_OR_RETURN(*reply.mutable_status(), api->CommitWeights(id));
   if (notes != nullptr && warm.has_value()) *notes = WarmStartNotes(*warm);

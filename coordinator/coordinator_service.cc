@@ -7,7 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/process_info.h"
+#include "common/status_macros.h"
 #include "coordinator/history_stream.h"
+#include "coordinator/inference_stream.h"
 #include "coordinator/job_validation.h"
 #include "coordinator/status_stream.h"
 #include "coordinator/task_stream.h"
@@ -18,13 +20,16 @@ namespace {
 
 const char kOverloaded[] = "the coordinator is overloaded or stopping; try again";
 
+absl::Status CheckVersion(const std::string& client, const std::string& coordinator) {
+  if (client == coordinator) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("the coordinator is version ", coordinator,
+                                                    ", this cairn is version ", client,
+                                                    "; use the same version everywhere"));
+}
+
 absl::StatusOr<ValidatedJob> CheckSubmission(const proto::SubmitRequest& request,
                                              const CoordinatorService::Options& options) {
-  if (request.client_version() != options.version) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the coordinator is version ", options.version, ", this cairn is version ",
-                     request.client_version(), "; use the same version everywhere"));
-  }
+  CAIRN_RETURN_IF_ERROR(CheckVersion(request.client_version(), options.version));
   return ValidateJob(request, options.ps_count, options.cluster);
 }
 
@@ -223,6 +228,24 @@ grpc::ServerUnaryReactor* CoordinatorService::PrepareStop(grpc::CallbackServerCo
             now, outbox);
       });
   if (!posted) pending->Answer(absl::ResourceExhaustedError(kOverloaded));
+  return reactor;
+}
+
+grpc::ServerWriteReactor<proto::InferenceChunk>* CoordinatorService::Infer(
+    grpc::CallbackServerContext*, const proto::InferenceRequest* request) {
+  auto stream = InferenceStream::Start();
+  grpc::ServerWriteReactor<proto::InferenceChunk>* reactor = stream.get();
+  const absl::Status same = CheckVersion(request->client_version(), options_.version);
+  if (!same.ok()) {
+    stream->End(same);
+    return reactor;
+  }
+  const bool posted = loop_->Post(
+      [stream, request = *request](Scheduler* scheduler, EventTime now, Outbox* outbox) mutable {
+        const absl::Status status = scheduler->Infer(std::move(request), stream, now, outbox);
+        if (!status.ok()) stream->End(status);
+      });
+  if (!posted) stream->End(absl::ResourceExhaustedError(kOverloaded));
   return reactor;
 }
 

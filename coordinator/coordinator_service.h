@@ -37,7 +37,8 @@ using RawSessionService = ServiceWith<proto::Coordinator::WithRawCallbackMethod_
                                       proto::Coordinator::WithCallbackMethod_ListCheckpoints,
                                       proto::Coordinator::WithCallbackMethod_GetCluster,
                                       proto::Coordinator::WithCallbackMethod_PrepareStop,
-                                      proto::Coordinator::WithCallbackMethod_ProfileJob>::Type;
+                                      proto::Coordinator::WithCallbackMethod_ProfileJob,
+                                      proto::Coordinator::WithCallbackMethod_Infer>::Type;
 
 // The Coordinator service on gRPC's callback API. Turns calls into events of the control loop and
 // answers them when the loop does. Validates submitted jobs and streams history from the journal on
@@ -99,6 +100,8 @@ class CoordinatorService final : public RawSessionService {
   grpc::ServerUnaryReactor* PrepareStop(grpc::CallbackServerContext* context,
                                         const proto::PrepareStopRequest* request,
                                         proto::PrepareStopReply* reply) override;
+  grpc::ServerWriteReactor<proto::InferenceChunk>* Infer(
+      grpc::CallbackServerContext* context, const proto::InferenceRequest* request) override;
   grpc::ServerUnaryReactor* ProfileJob(grpc::CallbackServerContext* context,
                                        const proto::ProfileRequest* request,
                                        proto::ProfileReply* reply) override;

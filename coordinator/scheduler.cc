@@ -18,6 +18,7 @@
 #include "job/callback_kinds.h"
 #include "job/job_plan.h"
 #include "job/strategy.h"
+#include "nn/optimizers/rule.h"
 #include "storage/job_records.h"
 
 namespace cairn::coordinator {
@@ -81,7 +82,8 @@ Scheduler::Scheduler(Options options, proto::ClusterRecord cluster,
     : journal_(options.journal),
       cluster_(std::move(cluster)),
       members_(Of(cluster_, std::move(options.membership))),
-      deletions_(&members_, deleted) {}
+      deletions_(&members_, deleted),
+      inferences_(&members_, cluster_.term()) {}
 
 absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(Options options, EventTime now,
                                                              Outbox* outbox) {
@@ -123,6 +125,7 @@ void Scheduler::OnMessage(uint64_t session, const proto::TaskMessage& message, E
   if (message.has_snapshots() && task->role == proto::PS) {
     deletions_.OnSnapshots(task->index, message.snapshots(), outbox);
   }
+  if (message.has_inferred()) inferences_.OnReport(*task, message.inferred(), now.monotonic);
   if (active_ != nullptr) active_->OnMessage(*task, message, now, outbox);
   Advance(now, outbox);
 }
@@ -147,7 +150,7 @@ void Scheduler::OnJoin(uint64_t session, const proto::Join& join, EventTime now,
   if (joined.superseded_session != 0) {
     outbox->answers.push_back(
         {joined.superseded_session, RefusedCommand("this process has a newer stream"), true});
-    if (task.role != proto::PS && active_ != nullptr) active_->WorkerGone(task, now, outbox);
+    if (task.role != proto::PS) WorkerGone(task, now, outbox);
   }
   // The welcome says whether the worker keeps its leases, so this is decided before the welcome.
   // The job adopts them below, in the same event.
@@ -171,6 +174,7 @@ void Scheduler::OnJoin(uint64_t session, const proto::Join& join, EventTime now,
   } else if (active_ != nullptr) {
     active_->WorkerJoined(task, join, keeps_leases, outbox);
   }
+  if (task.role != proto::PS) inferences_.WorkerJoined(task, outbox);
   Advance(now, outbox);
 }
 
@@ -206,7 +210,7 @@ void Scheduler::OnSessionEnd(uint64_t session, EventTime now, Outbox* outbox) {
   // A ps keeps its blocks in memory while it reconnects, so its job only waits. A worker's leases
   // are given to others at once.
   if (active_ != nullptr && task->role == proto::PS) active_->PsAway(task->index);
-  if (active_ != nullptr && task->role != proto::PS) active_->WorkerGone(*task, now, outbox);
+  if (task->role != proto::PS) WorkerGone(*task, now, outbox);
   Advance(now, outbox);
 }
 
@@ -221,11 +225,10 @@ void Scheduler::OnTick(EventTime now, Outbox* outbox) {
                        ": the lease is over");
       outbox->answers.push_back({expired.session, RefusedCommand(reason), true});
     }
-    if (active_ == nullptr) continue;
     if (expired.task.role == proto::PS) {
-      active_->PsLost(expired.task.index, now, outbox);
+      if (active_ != nullptr) active_->PsLost(expired.task.index, now, outbox);
     } else if (expired.session != 0) {
-      active_->WorkerGone(expired.task, now, outbox);
+      WorkerGone(expired.task, now, outbox);
     }
   }
   // Expired leases come first: what follows then acts on the current members.
@@ -251,9 +254,19 @@ void Scheduler::SendHeartbeats(EventTime now, Outbox* outbox) {
   }
 }
 
+void Scheduler::WorkerGone(TaskId worker, EventTime now, Outbox* outbox) {
+  if (active_ != nullptr) active_->WorkerGone(worker, now, outbox);
+  inferences_.WorkerGone(worker);
+}
+
+void Scheduler::Advance(EventTime now, Outbox* outbox) {
+  AdvanceJobs(now, outbox);
+  inferences_.Advance(now.monotonic, outbox);
+}
+
 // One job trains at a time. A job that ends makes room for the next, which may itself end at once,
 // for example if its data cannot be read.
-void Scheduler::Advance(EventTime now, Outbox* outbox) {
+void Scheduler::AdvanceJobs(EventTime now, Outbox* outbox) {
   while (true) {
     if (active_ != nullptr && active_->over()) active_ = nullptr;
     if (active_ == nullptr) active_ = NextJob();
@@ -391,6 +404,8 @@ void Scheduler::ExpectUpload(const Job& job, uint32_t ps, Outbox* outbox) const 
   for (const uint32_t block : cluster::BlocksOfPs(record.partition(), ps)) {
     bytes += static_cast<uint64_t>(cluster::BlockBytes(record.partition(), block));
   }
+  // The optimizer's slots are as large as the values.
+  if (record.job().resume_from().with_optimizer()) bytes *= 1 + nn::OptimizerRule::kSlotsMax;
   command.mutable_expect_upload()->set_bytes(bytes);
   outbox->Send(PsTask(ps), std::move(command));
 }
@@ -620,6 +635,13 @@ void Scheduler::Profile(const proto::ProfileRequest& request, ProfileCallback ca
                                                 absl::Seconds(1), absl::Hours(1));
   (*job)->Profile(options, std::move(callback), outbox);
   Advance(now, outbox);
+}
+
+absl::Status Scheduler::Infer(proto::InferenceRequest request, std::shared_ptr<InferenceSink> sink,
+                              EventTime now, Outbox* outbox) {
+  const absl::Status status = inferences_.Add(std::move(request), std::move(sink));
+  Advance(now, outbox);
+  return status;
 }
 
 void Scheduler::PrepareStop(absl::Duration timeout, StopCallback callback, EventTime now,

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "coordinator/event_time.h"
+#include "coordinator/inference_queue.h"
 #include "coordinator/job.h"
 #include "coordinator/job_deletions.h"
 #include "coordinator/job_validation.h"
@@ -75,6 +76,9 @@ class Scheduler {
   // Answered when every worker has done its steps, or after `timeout`.
   void Profile(const proto::ProfileRequest& request, ProfileCallback callback, EventTime now,
                Outbox* outbox);
+  // The results go to `sink`. ResourceExhausted: too many clients wait.
+  absl::Status Infer(proto::InferenceRequest request, std::shared_ptr<InferenceSink> sink,
+                     EventTime now, Outbox* outbox);
   // Answered when the running job, if there is one, has a checkpoint and rests, or after `timeout`.
   // If the process is not stopped within a minute after that, the job goes on.
   void PrepareStop(absl::Duration timeout, StopCallback callback, EventTime now, Outbox* outbox);
@@ -105,6 +109,9 @@ class Scheduler {
   // Ends jobs whose clients are gone before they have uploaded the weights.
   void ExpireUploads(EventTime now, Outbox* outbox);
   void Advance(EventTime now, Outbox* outbox);
+  void AdvanceJobs(EventTime now, Outbox* outbox);
+  // A worker or an evaluator is gone.
+  void WorkerGone(TaskId worker, EventTime now, Outbox* outbox);
   Job* NextJob();
   // Of those that were not refused.
   Job* NewestOfName(const std::string& name);
@@ -121,6 +128,7 @@ class Scheduler {
   Membership members_;
   TaskMeters meters_;
   JobDeletions deletions_;
+  InferenceQueue inferences_;
   std::map<uint64_t, std::unique_ptr<Job>> jobs_;  // By id: oldest first.
   Job* active_ = nullptr;
   absl::Duration heartbeat_at_ = -absl::InfiniteDuration();

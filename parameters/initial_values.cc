@@ -33,14 +33,6 @@ absl::StatusOr<BlockState> AllocateState(const JobLayout& layout, const BlockSpe
   return state;
 }
 
-absl::Status CopyUpload(const JobLayout& layout, const BlockSpec& block, UploadStore* uploads,
-                        float* out) {
-  CAIRN_ASSIGN_OR_RETURN(const StoredBlock stored, uploads->Read(layout.job_id(), block.id));
-  CAIRN_RETURN_IF_ERROR(CheckStoredBlock(layout, block, stored));
-  stored.CopyValues(out);
-  return absl::OkStatus();
-}
-
 // Fills blocks with the values of their initializers. Each part of an orthogonal variable requires
 // computing all of it, so it is computed once for its blocks, which are adjacent.
 class InitializerValues {
@@ -80,7 +72,8 @@ absl::StatusOr<std::vector<BlockState>> MakeInitialStates(const JobLayout& layou
     if (layout.plan().weights_uploaded() && uploads == nullptr) {
       // The caller sets the values.
     } else if (layout.plan().weights_uploaded()) {
-      CAIRN_RETURN_IF_ERROR(CopyUpload(layout, block, uploads, state.values.data()));
+      CAIRN_ASSIGN_OR_RETURN(const StoredBlock stored, uploads->Read(layout.job_id(), block.id));
+      CAIRN_RETURN_IF_ERROR(CopyUploaded(layout, block, stored, &state));
     } else {
       initializers.Copy(block, state.values.data());
     }

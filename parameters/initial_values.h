@@ -13,6 +13,7 @@ namespace cairn::parameters {
 
 // Returns a job's checkpoint 0: the states of layout.blocks() before the first batch. The values
 // are the uploaded ones if plan.weights_uploaded, otherwise those of the variables' initializers.
+// Uploaded blocks may have the state of the optimizer, too.
 // Blocks. All errors name the block. NotFound, DataLoss, FailedPrecondition: an uploaded block is
 // missing, damaged, or does not match. ResourceExhausted: no memory.
 absl::StatusOr<std::vector<BlockState>> MakeInitialStates(const JobLayout& layout,

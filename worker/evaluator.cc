@@ -8,10 +8,9 @@
 #include "worker/trainer.h"
 
 namespace cairn::worker {
-namespace {
 
-proto::EvaluatedBatch MakeResult(uint64_t cut, int64_t batch,
-                                 const nn::Executor::BatchResults& results) {
+proto::EvaluatedBatch MakeEvaluatedBatch(uint64_t cut, int64_t batch,
+                                         const nn::Executor::BatchResults& results) {
   proto::EvaluatedBatch result;
   result.set_cut(cut);
   result.set_batch(batch);
@@ -22,8 +21,6 @@ proto::EvaluatedBatch MakeResult(uint64_t cut, int64_t batch,
   }
   return result;
 }
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::Create(
     const proto::JobPlan& plan, const JobModel& model, std::shared_ptr<const Dataset> validation,
@@ -56,7 +53,7 @@ absl::StatusOr<proto::EvaluatedBatch> Evaluator::Evaluate(
   activity_.Enter(proto::Activity::COMPUTING, batch);
   CAIRN_ASSIGN_OR_RETURN(const nn::Executor::BatchResults results,
                          executor_->Forward(ExecutorBatch(*loaded, 0), false));
-  proto::EvaluatedBatch result = MakeResult(cut, batch, results);
+  proto::EvaluatedBatch result = MakeEvaluatedBatch(cut, batch, results);
   if (!std::isfinite(result.loss_sum())) result.set_data_not_finite(!loader_.IsFinite(*loaded));
   CAIRN_FAILPOINT("worker.evaluated").IgnoreError();
   return result;

@@ -18,6 +18,10 @@
 
 namespace cairn::worker {
 
+// The result of a batch in the form that is reported.
+proto::EvaluatedBatch MakeEvaluatedBatch(uint64_t cut, int64_t batch,
+                                         const nn::Executor::BatchResults& results);
+
 // Computes loss and metrics of validation batches on a cut, in one generation of a job. It has an
 // executor of its own, so that it does not overwrite the values that training uses. Belongs to one
 // thread.

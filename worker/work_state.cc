@@ -7,6 +7,8 @@ namespace cairn::worker {
 namespace {
 
 constexpr absl::Duration kReportOver = absl::Seconds(2);
+// The coordinator leases fewer.
+constexpr size_t kInferenceBatchesMax = 65536;
 
 }  // namespace
 
@@ -26,6 +28,7 @@ void WorkState::OnDisconnected() {
   answers_.clear();
   inspections_.clear();
   profiles_.clear();
+  EndInference();
 }
 
 void WorkState::OnCommand(const proto::Command& command) {
@@ -43,6 +46,18 @@ void WorkState::OnCommand(const proto::Command& command) {
       return;
     case proto::Command::kProfile:
       profiles_.push_back(std::make_shared<proto::Profile>(command.profile()));
+      return;
+    case proto::Command::kStartInference:
+      EndInference();
+      inference_ = std::make_shared<proto::StartInference>(command.start_inference());
+      inference_changed_ = true;
+      return;
+    case proto::Command::kGrantInference:
+      return OnGrantInference(command.grant_inference());
+    case proto::Command::kEndInference:
+      if (inference_ && inference_->inference() == command.end_inference().inference()) {
+        EndInference();
+      }
       return;
     default:
       return;
@@ -117,6 +132,23 @@ void WorkState::OnGrant(const proto::Grant& grant) {
       validation_.push_back({grant.cut(), split.first() + i * split.stride()});
     }
   }
+}
+
+void WorkState::OnGrantInference(const proto::GrantInference& grant) {
+  if (!inference_ || inference_->inference() != grant.inference()) return;
+  for (const proto::Split& split : grant.batches()) {
+    for (int64_t i = 0; i < split.count(); ++i) {
+      if (inference_batches_.size() >= kInferenceBatchesMax) return;
+      inference_batches_.push_back(split.first() + i * split.stride());
+    }
+  }
+}
+
+void WorkState::EndInference() {
+  if (inference_ == nullptr) return;
+  inference_ = nullptr;
+  inference_changed_ = true;
+  inference_batches_.clear();
 }
 
 void WorkState::OnPause(const proto::PauseWork& pause) {
@@ -230,12 +262,35 @@ std::optional<WorkItem> WorkState::NextItem() {
     profiles_.pop_front();
     return item;
   }
-  if (!ready_) return std::nullopt;
-  // Evaluation and training alternate, so that neither waits for all batches of the other.
-  const bool can_train = leases_.Next().has_value();
-  if (!validation_.empty() && !(evaluated_last_ && can_train)) return EvaluationItem();
+  if (inference_changed_) {
+    inference_changed_ = false;
+    WorkItem item;
+    item.kind = inference_ ? WorkItem::Kind::kStartInference : WorkItem::Kind::kDropInference;
+    item.inference = inference_;
+    return item;
+  }
+  // Inference and the job alternate, and in the job evaluation and training, so that neither waits
+  // for all batches of the other.
+  const bool can_train = ready_ && leases_.Next().has_value();
+  const bool can_evaluate = ready_ && !validation_.empty();
+  if (!inference_batches_.empty() && !(inferred_last_ && (can_train || can_evaluate))) {
+    return InferenceItem();
+  }
+  inferred_last_ = false;
+  if (can_evaluate && !(evaluated_last_ && can_train)) return EvaluationItem();
   if (can_train) return TrainingItem();
   return std::nullopt;
+}
+
+WorkItem WorkState::InferenceItem() {
+  WorkItem item;
+  item.kind = WorkItem::Kind::kInfer;
+  item.inference = inference_;
+  item.batch = inference_batches_.front();
+  inference_batches_.pop_front();
+  if (!inference_batches_.empty()) item.next = inference_batches_.front();
+  inferred_last_ = true;
+  return item;
 }
 
 WorkItem WorkState::EvaluationItem() {
@@ -299,6 +354,12 @@ void WorkState::Profiled(const proto::ProfileReport& report) {
 
 void WorkState::Inspected(const proto::InspectReply& reply) {
   *answers_.emplace_back().mutable_inspected() = reply;
+}
+
+void WorkState::Inferred(proto::InferenceReport report) {
+  if (!inference_ || inference_->inference() != report.inference()) return;
+  if (report.has_error()) inference_batches_.clear();
+  *answers_.emplace_back().mutable_inferred() = std::move(report);
 }
 
 void WorkState::FinishBatch(int64_t batch) {

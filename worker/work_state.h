@@ -26,12 +26,23 @@ struct JobKey {
 
 // A unit of work for the trainer's thread.
 struct WorkItem {
-  enum class Kind { kInspect, kProfile, kStartJob, kDropJob, kTrain, kEvaluate };
+  enum class Kind {
+    kInspect,
+    kProfile,
+    kStartJob,
+    kDropJob,
+    kTrain,
+    kEvaluate,
+    kStartInference,
+    kDropInference,
+    kInfer
+  };
   Kind kind = Kind::kTrain;
   std::shared_ptr<const proto::Inspect> inspect;
   std::shared_ptr<const proto::Profile> profile;
   std::shared_ptr<const proto::StartJob> job;
-  // kTrain, kEvaluate: the batch to compute, and the batch that will probably follow.
+  std::shared_ptr<const proto::StartInference> inference;
+  // kTrain, kEvaluate, kInfer: the batch to compute, and the batch that will probably follow.
   int64_t batch = 0;
   std::optional<int64_t> next;
   uint64_t cut = 0;  // kEvaluate.
@@ -57,10 +68,11 @@ class WorkState {
   void LeaveCluster() {
     if (job_) OnStopJob(job_->plan().job_id());
   }
-  // Validation batches and unanswered requests end with the stream that brought them. Training
-  // leases stay.
+  // Inferences, validation batches and unanswered requests end with the stream that brought them.
+  // Training leases stay.
   void OnDisconnected();
-  // Handles StartJob, StopJob, Grant, PauseWork, Inspect and Profile. Ignores other commands.
+  // Handles StartJob, StopJob, Grant, PauseWork, Inspect, Profile, StartInference, GrantInference
+  // and EndInference. Ignores other commands.
   void OnCommand(const proto::Command& command);
   // Sets the job, the generation and the leases in hand.
   void FillJoin(proto::Join* join) const;
@@ -98,6 +110,9 @@ class WorkState {
   void Evaluated(JobKey key, const proto::EvaluatedBatch& batch);
   void EvaluationLost(JobKey key, uint64_t cut);
 
+  // A report of the inference with its number. Ignored if that is not the current one.
+  void Inferred(proto::InferenceReport report);
+
   // Called while `batch` waits for the ps. Returns false if it must not wait any longer: a smaller
   // batch has been leased, or `batch` is not leased any more.
   bool ShouldKeepWaiting(JobKey key, int64_t batch);
@@ -130,9 +145,12 @@ class WorkState {
   void OnStopJob(uint64_t job_id);
   void OnGrant(const proto::Grant& grant);
   void OnPause(const proto::PauseWork& pause);
+  void OnGrantInference(const proto::GrantInference& grant);
+  void EndInference();
   void ForgetLeases();
   void FinishBatch(int64_t batch);
   WorkItem EvaluationItem();
+  WorkItem InferenceItem();
   WorkItem TrainingItem();
   // The number of started batches, without the one being computed.
   int64_t PushedCount() const;
@@ -155,6 +173,12 @@ class WorkState {
   LeaseQueue leases_;
   std::deque<Validation> validation_;
   bool evaluated_last_ = false;  // The last item was kEvaluate, not kTrain.
+  // An inference belongs to no job. It is computed beside the job.
+  std::shared_ptr<const proto::StartInference> inference_;
+  // The trainer has not taken the kStartInference or kDropInference item yet.
+  bool inference_changed_ = false;
+  std::deque<int64_t> inference_batches_;
+  bool inferred_last_ = false;  // The last item was kInfer.
   std::deque<PendingPause> pauses_;
   int64_t blocked_on_ = -1;  // The batch that waits for the ps; -1: none.
   int64_t computing_ = -1;   // The batch of the kTrain item in progress; -1: none.

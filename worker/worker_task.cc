@@ -19,6 +19,8 @@ namespace {
 constexpr std::chrono::milliseconds kSendInterval(10);
 // After a longer pause a worker pulls values before its next step: the ones it has are stale.
 constexpr absl::Duration kIdle = absl::Milliseconds(50);
+// The results of one batch of an inference are one message.
+constexpr int64_t kInferredBytesMax = int64_t{128} << 20;
 
 // Whether the error ends only this generation, not the job: the job was rolled back or stopped, or
 // its requests were cancelled.
@@ -218,6 +220,10 @@ void WorkerTask::Run(const WorkItem& item) {
       return RunTraining(item);
     case WorkItem::Kind::kEvaluate:
       return RunEvaluation(item);
+    case WorkItem::Kind::kStartInference:
+    case WorkItem::Kind::kDropInference:
+    case WorkItem::Kind::kInfer:
+      return RunInference(item);
   }
 }
 
@@ -345,6 +351,78 @@ void WorkerTask::RunEvaluation(const WorkItem& item) {
     CAIRN_LOG_WARNING("evaluation given up", "cut", item.cut, "why", result.status());
     state_.EvaluationLost(key_, item.cut);
   }
+}
+
+// An inference fails by itself: the job goes on.
+void WorkerTask::RunInference(const WorkItem& item) {
+  if (item.kind != WorkItem::Kind::kInfer) inference_ = nullptr;
+  if (item.kind == WorkItem::Kind::kDropInference) return;
+  proto::InferenceReport report;
+  report.set_inference(item.inference->inference());
+  absl::Status status;
+  try {
+    status = item.kind == WorkItem::Kind::kInfer
+                 ? Infer(item, &report)
+                 : StartInference(item.inference->request(), &report);
+  } catch (const std::bad_alloc&) {
+    status = absl::ResourceExhaustedError("this worker has not enough memory");
+  } catch (const std::system_error& error) {
+    status = absl::ResourceExhaustedError(
+        absl::StrCat("this worker cannot start a thread: ", error.what()));
+  }
+  if (!status.ok()) {
+    CAIRN_LOG_ERROR("an inference cannot go on here", "inference", report.inference(), "why",
+                    status);
+    inference_ = nullptr;
+    report.set_error(std::string(status.message()));
+  }
+  MutexLock lock(&mutex_);
+  state_.Inferred(std::move(report));
+  send_soon_.NotifyAll();
+}
+
+absl::Status WorkerTask::StartInference(const proto::InferenceRequest& request,
+                                        proto::InferenceReport* report) {
+  CAIRN_LOG_INFO("starting inference", "inference", report->inference(), "job",
+                 request.plan().job_id(), "checkpoint", request.checkpoint().checkpoint());
+  activity_.Enter(proto::Activity::LOADING);
+  Inference::Options options;
+  options.outputs = request.outputs();
+  options.threads = options_.threads.most();
+  options.storage = options_.storage;
+  options.data_name = request.data_name();
+  CAIRN_ASSIGN_OR_RETURN(inference_, Inference::Create(request.plan(), options, device_));
+  const int64_t bytes = inference_->batch_bytes();
+  if (bytes > kInferredBytesMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the outputs of ", Plural(inference_->batch_size(), "example"), " have ",
+                     bytes, " bytes, and at most ", kInferredBytesMax,
+                     " can be sent; compute them without --on cluster"));
+  }
+  ClusterInfo cluster;
+  {
+    MutexLock lock(&mutex_);
+    cluster = cluster_;
+  }
+  CAIRN_RETURN_IF_ERROR(LoadCheckpoint(request, cluster, inference_.get()));
+  report->mutable_ready()->set_examples(inference_->examples());
+  report->mutable_ready()->set_batch_size(inference_->batch_size());
+  report->mutable_ready()->set_batch_bytes(bytes);
+  return absl::OkStatus();
+}
+
+absl::Status WorkerTask::Infer(const WorkItem& item, proto::InferenceReport* report) {
+  // Batches that were leased before it failed.
+  if (inference_ == nullptr) return absl::FailedPreconditionError("the inference has failed here");
+  activity_.Enter(proto::Activity::COMPUTING, item.batch);
+  CAIRN_ASSIGN_OR_RETURN(*report->mutable_batch(), inference_->Compute(item.batch, item.next));
+  if (!item.inference->request().outputs()) return absl::OkStatus();
+  for (size_t i = 0; i < inference_->model().outputs().size(); ++i) {
+    CAIRN_ASSIGN_OR_RETURN(const absl::Span<const float> values,
+                           inference_->output(static_cast<int>(i)));
+    report->mutable_batch()->add_outputs(values.data(), values.size() * sizeof(float));
+  }
+  return absl::OkStatus();
 }
 
 void WorkerTask::WaitForApplied() {

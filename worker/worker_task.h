@@ -16,6 +16,7 @@
 #include "worker/activity.h"
 #include "worker/compute_threads.h"
 #include "worker/data/files/data_storage.h"
+#include "worker/inference.h"
 #include "worker/job_runner.h"
 #include "worker/strategy/create_strategy.h"
 #include "worker/work_state.h"
@@ -83,6 +84,10 @@ class WorkerTask final : public cluster::SessionHandler {
   void SendProfile(bool now);
   void RunTraining(const WorkItem& item);
   void RunEvaluation(const WorkItem& item);
+  void RunInference(const WorkItem& item);
+  absl::Status StartInference(const proto::InferenceRequest& request,
+                              proto::InferenceReport* report);
+  absl::Status Infer(const WorkItem& item, proto::InferenceReport* report);
   void RunFailed(const absl::Status& status);
   void WaitForApplied();
   // Counts the evaluation of this cut. Returns false if it is one too many.
@@ -102,6 +107,7 @@ class WorkerTask final : public cluster::SessionHandler {
   // Belong to the trainer's thread. Only the pointer is changed with runner_mutex_ held, for
   // WakeRunner, which any thread calls.
   std::unique_ptr<JobRunner> runner_;
+  std::unique_ptr<Inference> inference_;  // Null: none, or it has failed.
   JobKey key_;
   absl::Duration last_step_end_ = -absl::InfiniteDuration();
   uint64_t evaluated_cut_ = 0;  // The last one.

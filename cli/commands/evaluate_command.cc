@@ -1,4 +1,6 @@
+#include <filesystem>
 #include <memory>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands/command.h"
@@ -7,7 +9,6 @@
 #include "cli/model/evaluation.h"
 #include "cli/progress_text.h"
 #include "cli/status_json.h"
-#include "cluster/programs.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
 #include "job/job_outputs.h"
@@ -22,7 +23,8 @@ struct EvaluateFlags : ModelFlags {
 };
 
 // Makes the chosen data the plan's validation data.
-absl::Status ChooseData(const std::string& data, proto::JobPlan* plan) {
+// The workers of a cluster need absolute paths.
+absl::Status ChooseData(const std::string& data, bool on_cluster, proto::JobPlan* plan) {
   proto::Job* job = plan->mutable_job();
   if (data == "validation") {
     if (plan->validation_examples() > 0) return absl::OkStatus();
@@ -39,29 +41,28 @@ absl::Status ChooseData(const std::string& data, proto::JobPlan* plan) {
     *job->mutable_validation() = job->train();
     return absl::OkStatus();
   }
-  CAIRN_ASSIGN_OR_RETURN(*job->mutable_validation(), ReadDataSource(data, job->train()));
+  const bool is_json = data.empty() || data[0] == '{';
+  const std::string file = on_cluster && !is_json ? std::filesystem::absolute(data).string() : data;
+  CAIRN_ASSIGN_OR_RETURN(*job->mutable_validation(), ReadDataSource(file, job->train()));
   CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(plan->model()));
   return job::ResolveLabels("--data", *model, job->mutable_validation());
 }
 
 absl::StatusOr<int> EvaluateJob(const EvaluateFlags& flags, const CommandContext& context) {
-  OfflineOptions options;
-  CAIRN_ASSIGN_OR_RETURN(options.worker_program,
-                         cluster::FindProgram(context.programs_folder, "worker"));
-  options.environment = context.environment;
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
-  CAIRN_ASSIGN_OR_RETURN(TrainedModel model,
-                         ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
+  CAIRN_ASSIGN_OR_RETURN(InferencePlace place, flags.Place(context, found));
+  CAIRN_ASSIGN_OR_RETURN(TrainedModel model, flags.ReadModel(found, place));
   if (job::HasModels(model.plan.job())) {
     return absl::FailedPreconditionError(
         "a job of several models does not evaluate; cairn predict --model NAME computes outputs");
   }
-  CAIRN_RETURN_IF_ERROR(ChooseData(flags.data, &model.plan));
+  CAIRN_RETURN_IF_ERROR(ChooseData(flags.data, place.on_cluster(), &model.plan));
   // Errors about the job's own validation data name its field in the job file.
   if (flags.data != "validation") {
-    options.data_name = flags.data == "train" ? "--data train" : "--data";
+    place.machine.data_name = flags.data == "train" ? "--data train" : "--data";
+    place.cluster.data_name = place.machine.data_name;
   }
-  CAIRN_ASSIGN_OR_RETURN(const proto::EvaluationRecord record, Evaluate(model, options));
+  CAIRN_ASSIGN_OR_RETURN(const proto::EvaluationRecord record, Evaluate(model, place));
   const auto& names = model.plan.job().metrics();
   if (flags.json) {
     nlohmann::ordered_json line = {{"job", model.plan.job_id()},
@@ -87,21 +88,22 @@ Command MakeEvaluateCommand() {
   auto flags = std::make_shared<EvaluateFlags>();
   Command command;
   command.name = "evaluate";
-  command.description = "Compute loss and metrics of a trained model, on this machine";
+  command.description = "Compute loss and metrics of a trained model";
   command.details =
       "Each example counts once, as in the evaluation at the end of an epoch. The data files are "
-      "read on this machine, not by the workers of the cluster. --data is one of: validation or "
+      "read on this machine, or with --on cluster by the workers. --data is one of: validation or "
       "train (the data of the job; train includes the rows of validation_fraction); a file (.csv "
       "if the job trains from csv, .tfrecord, .npz, .bin for cifar10 and cifar100) or a folder of "
       "class folders (if it trains from images), which is read like the training data; a JSON "
       "object like \"validation\" in a job file, or a file with one.";
   command.examples = {
       "cairn evaluate fashion_mnist_cnn", "cairn evaluate fashion_mnist_cnn --checkpoint 3 --json",
-      "cairn evaluate people --data test.csv",
+      "cairn evaluate people --data test.csv", "cairn evaluate people --data train --on cluster",
       R"(cairn evaluate 1 --data '{"npy": {"features": "x.npy", "labels": "y.npy"}}')"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
     set->AddString("--data SOURCE", &flags->data, "The data to evaluate on [validation]");
+    flags->AddPlace(set);
     flags->AddCheckpoint(set);
     flags->AddJson(set);
     flags->AddCluster(set);

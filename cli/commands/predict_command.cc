@@ -15,7 +15,6 @@
 #include "cli/model/job_files.h"
 #include "cli/model/prediction.h"
 #include "cli/model/prediction_file.h"
-#include "cluster/programs.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -45,7 +44,10 @@ absl::StatusOr<std::pair<int64_t, int64_t>> ParseRows(const std::string& text) {
 
 absl::StatusOr<PredictionInput> InputOf(const PredictFlags& flags) {
   PredictionInput input;
-  input.files = flags.inputs;
+  for (const std::string& file : flags.inputs) {
+    // The workers of a cluster have other working directories.
+    input.files.push_back(flags.on == "cluster" ? std::filesystem::absolute(file).string() : file);
+  }
   if (!std::isnan(flags.scale)) input.scale = flags.scale;
   if (!flags.rows.empty()) {
     CAIRN_ASSIGN_OR_RETURN(input.rows, ParseRows(flags.rows));
@@ -98,18 +100,14 @@ absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext
     CAIRN_RETURN_IF_ERROR(CheckPredictionFile("--output", file));
   }
   CAIRN_ASSIGN_OR_RETURN(const PredictionInput input, InputOf(flags));
-  OfflineOptions options;
-  CAIRN_ASSIGN_OR_RETURN(options.worker_program,
-                         cluster::FindProgram(context.programs_folder, "worker"));
-  options.environment = context.environment;
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
-  CAIRN_ASSIGN_OR_RETURN(TrainedModel model,
-                         ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
+  CAIRN_ASSIGN_OR_RETURN(const InferencePlace place, flags.Place(context, found));
+  CAIRN_ASSIGN_OR_RETURN(TrainedModel model, flags.ReadModel(found, place));
   const proto::Job job = model.plan.job();
   CAIRN_RETURN_IF_ERROR(SelectModel(flags.model, &model));
   CAIRN_RETURN_IF_ERROR(CheckOutputs(flags.outputs, model.plan.model()));
   CAIRN_RETURN_IF_ERROR(CheckOverwrites(flags, job));
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<Prediction> predictions, Predict(model, input, options));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<Prediction> predictions, Predict(model, input, place));
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
   for (size_t i = 0; i < predictions.size(); ++i) {
     CAIRN_RETURN_IF_ERROR(WritePrediction(flags.outputs[i], predictions[i]));
@@ -139,7 +137,7 @@ Command MakePredictCommand() {
   auto flags = std::make_shared<PredictFlags>();
   Command command;
   command.name = "predict";
-  command.description = "Run a trained model on data files, on this machine";
+  command.description = "Run a trained model on data files";
   command.details =
       "An input file that ends in .npy is a NumPy array. Any other has the format of the job's "
       "validation data, or of its training data if there are none: csv with the same columns "
@@ -151,7 +149,8 @@ Command MakePredictCommand() {
       "named after the output and the class number: kind_0, kind_1.";
   command.examples = {"cairn predict fashion_mnist_cnn --input x.npy --output y.npy",
                       "cairn predict fashion_mnist_cnn --input x.npy --output y.npy --checkpoint 7",
-                      "cairn predict people --input 'new-*.csv' --output y.csv"};
+                      "cairn predict people --input 'new-*.csv' --output y.csv",
+                      "cairn predict people --input new.csv --output y.csv --on cluster"};
   command.add_flags = [flags](FlagSet* set) {
     flags->AddJob(set);
     set->AddRequiredStrings(
@@ -163,6 +162,7 @@ Command MakePredictCommand() {
                    "Factor of all inputs [\"scale\" of the job's validation or training data]");
     set->AddString("--rows FIRST:END", &flags->rows,
                    "Only the rows from FIRST, counted from 0, to the one before END [all]");
+    flags->AddPlace(set);
     flags->AddModel(set);
     flags->AddCheckpoint(set);
     flags->AddJson(set);

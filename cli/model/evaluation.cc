@@ -5,10 +5,10 @@
 namespace cairn::cli {
 
 absl::StatusOr<proto::EvaluationRecord> Evaluate(const TrainedModel& trained,
-                                                 const OfflineOptions& options) {
-  const auto result = RunOfflineTask(trained, options, /*outputs=*/nullptr);
+                                                 const InferencePlace& place) {
+  const auto result = RunInference(trained, place, /*outputs=*/nullptr);
   if (result.ok()) return result->record();
-  if (!absl::IsInvalidArgument(result.status())) return result.status();
+  if (place.on_cluster() || !absl::IsInvalidArgument(result.status())) return result.status();
   return absl::InvalidArgumentError(absl::StrCat(std::string(result.status().message()),
                                                  " (evaluate reads the data on this machine)"));
 }

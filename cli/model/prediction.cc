@@ -51,12 +51,12 @@ absl::StatusOr<proto::DataSource> PredictionSource(const proto::JobPlan& plan,
 }
 
 absl::StatusOr<std::vector<Prediction>> Predict(TrainedModel trained, const PredictionInput& input,
-                                                const OfflineOptions& options) {
+                                                const InferencePlace& place) {
   CAIRN_ASSIGN_OR_RETURN(const proto::DataSource source, PredictionSource(trained.plan, input));
   *trained.plan.mutable_job()->mutable_validation() = source;
   std::vector<std::vector<float>> values;
   CAIRN_ASSIGN_OR_RETURN(const proto::EvaluationResult result,
-                         RunOfflineTask(trained, options, &values));
+                         RunInference(trained, place, &values));
   std::vector<Prediction> predictions;
   for (int i = 0; i < result.outputs_size(); ++i) {
     const proto::EvaluationResult::Output& output = result.outputs(i);

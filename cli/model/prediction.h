@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/model/offline_task.h"
+#include "cli/model/inference_place.h"
 #include "cli/model/trained_model.h"
 #include "proto/job.pb.h"
 
@@ -36,11 +36,10 @@ struct PredictionInput {
 absl::StatusOr<proto::DataSource> PredictionSource(const proto::JobPlan& plan,
                                                    const PredictionInput& input);
 
-// Runs inference on the examples of these files, on the CPU of this machine. Inputs are
-// preprocessed as in the job. Returns the model's outputs in order. Errors as PredictionSource and
-// RunOfflineTask.
+// Runs inference on the examples of these files. Inputs are preprocessed as in the job. Returns the
+// model's outputs in order. Errors as PredictionSource and RunInference.
 absl::StatusOr<std::vector<Prediction>> Predict(TrainedModel trained, const PredictionInput& input,
-                                                const OfflineOptions& options);
+                                                const InferencePlace& place);
 
 }  // namespace cairn::cli
 

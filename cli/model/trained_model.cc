@@ -120,7 +120,7 @@ absl::StatusOr<proto::Manifest> ChooseCheckpoint(JobSource* source,
 
 }  // namespace
 
-absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::string& job,
+absl::StatusOr<TrainedModel> FindTrainedModel(JobSource* source, const std::string& job,
                                               const CheckpointChoice& choice) {
   TrainedModel model;
   CAIRN_ASSIGN_OR_RETURN(const auto status, source->GetJob(job));
@@ -128,6 +128,12 @@ absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::stri
   CAIRN_ASSIGN_OR_RETURN(const auto list, source->ListCheckpoints(id));
   CAIRN_ASSIGN_OR_RETURN(model.checkpoint, ChooseCheckpoint(source, list, job, status, choice));
   CAIRN_ASSIGN_OR_RETURN(model.plan, source->GetPlan(id));
+  return model;
+}
+
+absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::string& job,
+                                              const CheckpointChoice& choice) {
+  CAIRN_ASSIGN_OR_RETURN(TrainedModel model, FindTrainedModel(source, job, choice));
   CAIRN_ASSIGN_OR_RETURN(model.variables, source->ReadVariables(model.plan, model.checkpoint));
   return model;
 }
@@ -148,6 +154,10 @@ absl::Status SelectModel(const std::string& name, TrainedModel* model) {
   }
   TrainedModel selected;
   selected.checkpoint = model->checkpoint;
+  selected.part = name;
+  if (!selected.checkpoint.has_partition()) {
+    *selected.checkpoint.mutable_partition() = model->plan.partition();
+  }
   selected.plan = model->plan;
   proto::JobPlan& plan = selected.plan;
   *plan.mutable_model() = *part;
@@ -161,7 +171,7 @@ absl::Status SelectModel(const std::string& name, TrainedModel* model) {
     *variable = variables[i];
     variable->set_name(variables[i].name().substr(name.size() + 1));
     if (i < weight_names.size()) plan.mutable_model()->add_weight_names(weight_names[i]);
-    selected.variables.push_back(std::move(model->variables[i]));
+    if (!model->variables.empty()) selected.variables.push_back(std::move(model->variables[i]));
   }
   proto::Job& job = *plan.mutable_job();
   if (!job::TakesData(job, name)) {

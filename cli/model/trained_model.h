@@ -17,8 +17,10 @@ namespace cairn::cli {
 struct TrainedModel {
   proto::JobPlan plan;
   proto::Manifest checkpoint;
-  // For each of plan.partition's variables its elements.
+  // For each of plan.partition's variables its elements; empty if they were not read.
   std::vector<std::vector<float>> variables;
+  // One of the job's several models, whose plan this is; empty: the job's only one, or all.
+  std::string part;
 };
 
 // Identifies a checkpoint of a job.
@@ -36,6 +38,9 @@ struct CheckpointChoice {
 
 // InvalidArgument: both a number and the best are chosen. NotFound: there is no such job or
 // checkpoint. FailedPrecondition: the job has no checkpoint yet, or no callback keeps the best.
+absl::StatusOr<TrainedModel> FindTrainedModel(JobSource* source, const std::string& job,
+                                              const CheckpointChoice& choice);
+// The same, with the variables.
 absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::string& job,
                                               const CheckpointChoice& choice);
 

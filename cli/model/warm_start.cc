@@ -4,11 +4,13 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/model/trained_model.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
+#include "job/model_program.h"
 #include "nn/initializer.h"
 #include "nn/model.h"
 #include "nn/tensor.h"
@@ -44,6 +46,65 @@ WarmStart Match(const nn::Model& model, const SubmittedModel& submitted, uint64_
   return warm;
 }
 
+absl::Status AtWithOptimizer(const std::string& problem) {
+  return absl::InvalidArgumentError(absl::StrCat("resume_from.with_optimizer: ", problem));
+}
+
+// The optimizers of a job: one, or those of its objectives.
+std::vector<std::string> OptimizersOf(const proto::Job& job) {
+  std::vector<std::string> names;
+  for (const auto& objective : job.objectives()) names.push_back(objective.optimizer().name());
+  if (names.empty()) names.push_back(job.optimizer().name());
+  for (std::string& name : names) absl::AsciiStrToLower(&name);
+  return names;
+}
+
+// As Match, with the states of the optimizer.
+absl::StatusOr<WarmStart> MatchStates(const nn::Model& model, const proto::Job& job,
+                                      const SubmittedModel& submitted, const TrainedModel& from,
+                                      std::vector<cluster::VariableState> states) {
+  const std::string other =
+      absl::StrCat("job ", from.plan.job_id(), " (", from.plan.job().name(), ")");
+  const std::string had = absl::StrJoin(OptimizersOf(from.plan.job()), ", ");
+  const std::string has = absl::StrJoin(OptimizersOf(job), ", ");
+  if (had != has) {
+    return AtWithOptimizer(absl::StrCat(other, " was trained with ", had, ", this job has ", has,
+                                        "; use the same optimizer, or leave with_optimizer out"));
+  }
+  CAIRN_ASSIGN_OR_RETURN(const job::VariableRules rules,
+                         job::VariableRules::Create(job, submitted.spec, model.variables()));
+  std::map<std::string, int> place;
+  const auto& old = from.plan.partition().variables();
+  for (int i = 0; i < old.size(); ++i) place[old[i].name()] = i;
+  WarmStart warm;
+  for (size_t i = 0; i < model.variables().size(); ++i) {
+    const nn::VariableSpec& variable = model.variables()[i];
+    const auto found = place.find(variable.name);
+    nn::Shape shape;
+    if (found != place.end()) {
+      shape.assign(old[found->second].shape().begin(), old[found->second].shape().end());
+    }
+    if (found == place.end() || shape != variable.shape) {
+      return AtWithOptimizer(absl::StrCat(other, " does not have the variable ", variable.name, " ",
+                                          nn::ShapeText(variable.shape),
+                                          "; leave with_optimizer out to start from the others"));
+    }
+    cluster::VariableState& state = states[found->second];
+    const auto names = rules.optimizers[rules.optimizer_of[i]]->slot_names();
+    const size_t wanted =
+        variable.update == nn::VariableSpec::Update::kOptimized ? names.size() : 0;
+    if (state.slots != std::vector<std::string>(names.begin(), names.begin() + wanted)) {
+      return AtWithOptimizer(absl::StrCat(
+          "in ", other, " ", has, " keeps (", absl::StrJoin(state.slots, ", "), ") of ",
+          variable.name, ", here it would keep (", absl::StrJoin(names.first(wanted), ", "),
+          "); use the same arguments of the optimizer, or leave with_optimizer out"));
+    }
+    warm.states.push_back(std::move(state));
+    ++warm.taken;
+  }
+  return warm;
+}
+
 }  // namespace
 
 absl::Status AtResumeFrom(const absl::Status& status) {
@@ -63,7 +124,10 @@ absl::StatusOr<WarmStart> ReadWarmStart(JobSource* source, const proto::Job& job
   const proto::ResumeFrom& choice = job.resume_from();
   CheckpointChoice checkpoint_choice = choice.checkpoint();
   checkpoint_choice.best = choice.best();
-  absl::StatusOr<TrainedModel> from = ReadTrainedModel(source, choice.name(), checkpoint_choice);
+  const bool with_optimizer = choice.with_optimizer();
+  absl::StatusOr<TrainedModel> from =
+      with_optimizer ? FindTrainedModel(source, choice.name(), checkpoint_choice)
+                     : ReadTrainedModel(source, choice.name(), checkpoint_choice);
   if (absl::IsNotFound(from.status()) && job.resume_from().state().empty()) {
     return AtResumeFrom(absl::NotFoundError(
         absl::StrCat(std::string(from.status().message()), "; of another run say {\"name\": \"",
@@ -73,7 +137,14 @@ absl::StatusOr<WarmStart> ReadWarmStart(JobSource* source, const proto::Job& job
   CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(submitted.spec));
   const uint64_t checkpoint = from->checkpoint.checkpoint();
   const proto::JobPlan plan = from->plan;
-  WarmStart warm = Match(*model, submitted, job.seed(), *std::move(from));
+  WarmStart warm;
+  if (with_optimizer) {
+    auto states = source->ReadStates(plan, from->checkpoint);
+    if (!states.ok()) return AtResumeFrom(states.status());
+    CAIRN_ASSIGN_OR_RETURN(warm, MatchStates(*model, job, submitted, *from, *std::move(states)));
+  } else {
+    warm = Match(*model, submitted, job.seed(), *std::move(from));
+  }
   warm.from = absl::StrCat("checkpoint ", checkpoint, " of job ", plan.job_id(), " (",
                            plan.job().name(), ")");
   if (warm.taken > 0) return warm;
@@ -84,7 +155,8 @@ absl::StatusOr<WarmStart> ReadWarmStart(JobSource* source, const proto::Job& job
 
 std::vector<std::string> WarmStartNotes(const WarmStart& warm) {
   std::vector<std::string> notes = {
-      absl::StrCat("takes ", Plural(warm.taken, "variable"), " from ", warm.from)};
+      absl::StrCat("takes ", Plural(warm.taken, "variable"),
+                   warm.states.empty() ? "" : " and the optimizer's state", " from ", warm.from)};
   if (!warm.fresh.empty()) {
     notes.push_back(absl::StrCat("starts anew: ", absl::StrJoin(warm.fresh, "; ")));
   }

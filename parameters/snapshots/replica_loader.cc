@@ -92,9 +92,7 @@ absl::Status ReplicaLoader::FetchUploads(const JobLayout& layout,
                          const BlockSpec& block = blocks[*position];
                          CAIRN_ASSIGN_OR_RETURN(const StoredBlock stored,
                                                 StoredBlock::Parse(id, std::move(record)));
-                         CAIRN_RETURN_IF_ERROR(CheckStoredBlock(layout, block, stored));
-                         stored.CopyValues((*states)[*position++].values.data());
-                         return absl::OkStatus();
+                         return CopyUploaded(layout, block, stored, &(*states)[*position++]);
                        }));
   }
   return absl::OkStatus();

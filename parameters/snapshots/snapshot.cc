@@ -105,6 +105,18 @@ absl::StatusOr<BlockState> ReadState(const JobLayout& layout, const BlockSpec& b
   return ToState(layout, block, stored, pool);
 }
 
+absl::Status CopyUploaded(const JobLayout& layout, const BlockSpec& block,
+                          const StoredBlock& stored, BlockState* state) {
+  CAIRN_RETURN_IF_ERROR(CheckStoredBlock(layout, block, stored));
+  stored.CopyValues(state->values.data());
+  const proto::BlockHeader& header = stored.header();
+  if (header.version() == 0 && header.slots().empty()) return absl::OkStatus();
+  CAIRN_RETURN_IF_ERROR(CheckSlots(layout, block, stored));
+  if (state->slots) stored.CopySlots(state->slots.data());
+  state->version = header.version();
+  return absl::OkStatus();
+}
+
 absl::Status CheckStoredBlock(const JobLayout& layout, const BlockSpec& block,
                               const StoredBlock& stored) {
   const nn::VariableSpec& variable = layout.variables()[block.variable];

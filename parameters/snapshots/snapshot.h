@@ -32,6 +32,12 @@ std::string EncodeBlockHeader(const JobLayout& layout, const BlockSpec& block,
 absl::StatusOr<BlockState> ReadState(const JobLayout& layout, const BlockSpec& block,
                                      storage::BlockRecord record, BufferPool* pool);
 
+// Copies an uploaded block to the initial state of `block`, which has its memory: the values and,
+// if the optimizer does not start anew, its slots and the version. FailedPrecondition: it does not
+// match the layout.
+absl::Status CopyUploaded(const JobLayout& layout, const BlockSpec& block,
+                          const StoredBlock& stored, BlockState* state);
+
 // FailedPrecondition: `stored` does not consist of the same rows of the same variable as `block`.
 absl::Status CheckStoredBlock(const JobLayout& layout, const BlockSpec& block,
                               const StoredBlock& stored);

@@ -9,6 +9,7 @@
 #include "common/failpoint.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "nn/optimizers/rule.h"
 
 namespace cairn::parameters {
 
@@ -24,14 +25,21 @@ proto::BlockHeader HeaderOf(const proto::UploadedBlock& block) {
   *header.mutable_variable_shape() = block.variable_shape();
   header.set_row_begin(block.row_begin());
   header.set_row_end(block.row_end());
+  header.set_version(block.version());
+  *header.mutable_slots() = block.slots();
   return header;
 }
 
 }  // namespace
 
 absl::StatusOr<int64_t> UploadStore::CountValues(const proto::UploadedBlock& block) {
-  absl::StatusOr<int64_t> count = CountElements(HeaderOf(block));
-  if (count.ok()) return count;
+  if (block.version() < 0 || block.slots_size() > nn::OptimizerRule::kSlotsMax) {
+    return absl::InvalidArgumentError(absl::StrCat("uploaded block ", block.block(),
+                                                   " has version ", block.version(), " and ",
+                                                   block.slots_size(), " slots"));
+  }
+  const absl::StatusOr<int64_t> count = CountElements(HeaderOf(block));
+  if (count.ok()) return *count * (1 + block.slots_size());
   return absl::InvalidArgumentError(
       absl::StrCat("uploaded block ", block.block(), ": ", std::string(count.status().message())));
 }

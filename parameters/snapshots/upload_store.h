@@ -30,14 +30,14 @@ class UploadStore {
 
   struct Upload {
     proto::UploadedBlock block;
-    BlockBuffer values;  // As many as its rows have elements.
+    BlockBuffer values;  // As many as its rows have elements, then as many for each slot.
   };
 
   // `store` must outlive this object.
   explicit UploadStore(storage::SnapshotStore* store) : store_(*store) {}
 
-  // Validates a block from a request and returns the number of its values. InvalidArgument: the
-  // rows or the shape are invalid.
+  // Validates a block from a request and returns the number of its values, with those of its slots.
+  // InvalidArgument: the rows or the shape are invalid, or there are too many slots.
   static absl::StatusOr<int64_t> CountValues(const proto::UploadedBlock& block);
 
   // The coordinator expects `bytes` of values of this job on this ps; 0: no more.

@@ -33,6 +33,8 @@ proto::BlockHeader HeaderOf(const proto::PartitionMap& map, uint32_t block) {
   *header.mutable_variable_shape() = variable.shape();
   header.set_row_begin(map.blocks(block).row_begin());
   header.set_row_end(map.blocks(block).row_end());
+  header.set_version(6);
+  header.add_slots("momentum");
   return header;
 }
 
@@ -44,7 +46,7 @@ void WriteSnapshot(const std::string& directory, const proto::PartitionMap& map,
     const std::string_view bytes(
         reinterpret_cast<const char*>(values.data() + cluster::BlockOffset(map, block)),
         cluster::BlockBytes(map, block));
-    // The slot of the optimizer follows the values. Readers must skip it.
+    // The slot of the optimizer follows the values. Readers of values must skip it.
     const std::string slot(bytes.size(), '\x7f');
     const std::string_view pieces[] = {bytes, slot};
     const std::string header = HeaderOf(map, block).SerializeAsString();

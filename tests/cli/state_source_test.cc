@@ -1,9 +1,12 @@
 #include "cli/state_source.h"
 
+#include <cstring>
 #include <filesystem>
 
+#include "cluster/partition_map.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "storage/snapshot_store.h"
 #include "tests/cli/example_job.h"
 
 namespace cairn::cli {
@@ -56,6 +59,50 @@ TEST_F(StateSourceTest, ValuesOfACheckpointAreReadFromEveryPs) {
   const auto values = source_->ReadVariables(ExamplePlan(), ExampleManifest());
   ASSERT_TRUE(values.ok()) << values.status();
   EXPECT_EQ(*values, ExampleValues());
+}
+
+TEST_F(StateSourceTest, TheOptimizersStateIsReadWithTheValues) {
+  const auto states = source_->ReadStates(ExamplePlan(), ExampleManifest());
+  ASSERT_TRUE(states.ok()) << states.status();
+  ASSERT_EQ(states->size(), 2u);
+  float slot = 0;
+  std::memset(&slot, 0x7f, sizeof(slot));
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ((*states)[i].values, ExampleValues()[i]);
+    EXPECT_EQ((*states)[i].version, 6);
+    EXPECT_THAT((*states)[i].slots, testing::ElementsAre("momentum"));
+    EXPECT_EQ((*states)[i].slot_values[0], std::vector<float>(ExampleValues()[i].size(), slot));
+  }
+}
+
+TEST_F(StateSourceTest, TheAverageOfUseEmaIsTheTrainedModel) {
+  const proto::PartitionMap map = ExamplePlan().partition();
+  for (uint32_t ps = 0; ps < 2; ++ps) {
+    const auto store = *storage::SnapshotStore::Open(state_ + "/ps-" + std::to_string(ps));
+    const auto writer = *store->BeginSnapshot(1, /*checkpoint=*/3);
+    for (const uint32_t block : cluster::BlocksOfPs(map, ps)) {
+      const auto& placed = map.blocks(static_cast<int>(block));
+      proto::BlockHeader header;
+      header.set_variable(map.variables(static_cast<int>(placed.variable())).name());
+      header.set_row_begin(placed.row_begin());
+      header.set_row_end(placed.row_end());
+      header.set_version(6);
+      header.add_slots("average");
+      const std::vector<float> floats(2 * cluster::BlockElements(map, block), 5);
+      const std::string_view bytes(reinterpret_cast<const char*>(floats.data()),
+                                   floats.size() * sizeof(float));
+      const std::string zeros(bytes.size() / 2, '\0');
+      const std::string_view pieces[] = {zeros, bytes.substr(bytes.size() / 2)};
+      ASSERT_TRUE(writer->Add(block, header.SerializeAsString(), pieces).ok());
+    }
+    ASSERT_TRUE(writer->Finish().ok());
+  }
+  proto::Manifest manifest = ExampleManifest();
+  manifest.set_checkpoint(3);
+  const auto values = source_->ReadVariables(ExamplePlan(), manifest);
+  ASSERT_TRUE(values.ok()) << values.status();
+  EXPECT_EQ((*values)[0], std::vector<float>(12, 5));
+  EXPECT_EQ((*source_->ReadStates(ExamplePlan(), manifest))[0].values, std::vector<float>(12, 0));
 }
 
 TEST_F(StateSourceTest, LostStoreAndUnknownCheckpointAreErrors) {

@@ -111,6 +111,30 @@ class Fit(unittest.TestCase):
         for key in there:
             self.assertAlmostEqual(here[key], there[key], delta=1e-4)
 
+    def test_the_optimizer_continues_in_the_next_fit(self):
+        """Until the model is compiled or changed: then it starts anew."""
+        x, y = examples()
+        rates = keras.callbacks.LearningRateScheduler(lambda epoch, rate: [0.01, 0.002][epoch])
+        for optimizer in ("adam", {"class_name": "SGD", "config": {"momentum": 0.9}}):
+            with self.subTest(optimizer=optimizer):
+                model = network(optimizer=keras.optimizers.get(optimizer))
+                twin = network(optimizer=keras.optimizers.get(optimizer))
+                twin.set_weights(model.get_weights())
+                fit = {"batch_size": 64, "shuffle": False, "verbose": 0}
+                for more in ({"epochs": 1}, {"epochs": 2, "callbacks": [rates]}, {"epochs": 1}):
+                    twin.fit(x, y, **fit, **more)
+                    cluster.fit(model, x, y, **fit, **more)
+                    for ours, theirs in zip(model.get_weights(), twin.get_weights()):
+                        np.testing.assert_allclose(ours, theirs, atol=1e-4)
+                for each in (model, twin):
+                    each.compile(optimizer=keras.optimizers.get(optimizer),
+                                 loss="sparse_categorical_crossentropy", metrics=["accuracy"])
+                    (each.fit if each is twin else
+                     lambda *args, each=each, **kwargs: cluster.fit(each, *args, **kwargs))(
+                         x, y, epochs=1, **fit)
+                for ours, theirs in zip(model.get_weights(), twin.get_weights()):
+                    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
     def test_texts_are_looked_up_by_keras(self):
         """A layer that was not adapted adapts to the rows that are trained."""
         random = np.random.default_rng(3)
@@ -152,9 +176,6 @@ class Fit(unittest.TestCase):
             fit = {"batch_size": batch_size, "steps_per_epoch": steps, "epochs": 5,
                    "initial_epoch": 3, "shuffle": False, "verbose": 0}
             there = twin.fit(x, y, **fit)
-            twin.optimizer = keras.optimizers.Adam()  # It starts anew in each fit of a cluster.
-            twin.compile(optimizer="adam", loss="sparse_categorical_crossentropy",
-                         metrics=["accuracy"])
             here = cluster.fit(model, x, y, **fit)
             self.assertEqual(here.epoch, there.epoch)
             self.assertEqual(here.epoch, [3, 4])

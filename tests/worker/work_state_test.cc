@@ -281,5 +281,78 @@ TEST(WorkStateProfileTest, AProfileIsATaskAndItsReportAnAnswer) {
   EXPECT_FALSE(state.NextItem().has_value());
 }
 
+proto::Command StartInference(uint64_t inference) {
+  proto::Command command;
+  command.mutable_start_inference()->set_inference(inference);
+  return command;
+}
+
+proto::Command GrantInference(uint64_t inference, int64_t first, int64_t count) {
+  proto::Command command;
+  command.mutable_grant_inference()->set_inference(inference);
+  proto::Split* split = command.mutable_grant_inference()->add_batches();
+  split->set_first(first);
+  split->set_stride(1);
+  split->set_count(count);
+  return command;
+}
+
+TEST_F(WorkStateTest, AnInferenceAndTheJobAlternate) {
+  state_.OnCommand(StartInference(8));
+  state_.OnCommand(GrantInference(8, 0, 3));
+  state_.OnCommand(GrantInference(7, 50, 3));  // Of an older one.
+  state_.OnCommand(Grant(1, 0, 10));
+  const auto start = state_.NextItem();
+  EXPECT_EQ(start->kind, WorkItem::Kind::kStartInference);
+  EXPECT_EQ(start->inference->inference(), 8u);
+  const auto first = state_.NextItem();
+  EXPECT_EQ(first->kind, WorkItem::Kind::kInfer);
+  EXPECT_EQ(first->batch, 0);
+  EXPECT_EQ(first->next, 1);
+  EXPECT_EQ(NextBatch(), 0);
+  EXPECT_EQ(state_.NextItem()->kind, WorkItem::Kind::kInfer);
+  EXPECT_EQ(NextBatch(), 1);
+  EXPECT_EQ(state_.NextItem()->batch, 2);
+  EXPECT_EQ(NextBatch(), 2);
+  EXPECT_EQ(NextBatch(), 3);
+}
+
+TEST_F(WorkStateTest, ReportsOfAnInferenceAreSentWhileItIsTheCurrentOne) {
+  state_.OnCommand(StartInference(8));
+  state_.NextItem();
+  proto::InferenceReport report;
+  report.set_inference(8);
+  report.mutable_ready()->set_examples(5);
+  state_.Inferred(report);
+  const auto messages = Messages();
+  ASSERT_FALSE(messages.empty());
+  EXPECT_EQ(messages.back().inferred().ready().examples(), 5);
+  proto::Command end;
+  end.mutable_end_inference()->set_inference(7);
+  state_.OnCommand(end);
+  EXPECT_FALSE(state_.NextItem().has_value()) << "another one has ended";
+  end.mutable_end_inference()->set_inference(8);
+  state_.OnCommand(end);
+  EXPECT_EQ(state_.NextItem()->kind, WorkItem::Kind::kDropInference);
+  state_.Inferred(report);
+  for (const auto& message : Messages()) EXPECT_FALSE(message.has_inferred());
+}
+
+TEST_F(WorkStateTest, AnInferenceEndsWithTheStreamAndWithItsFailure) {
+  state_.OnCommand(StartInference(8));
+  state_.OnCommand(GrantInference(8, 0, 3));
+  state_.OnDisconnected();
+  EXPECT_EQ(state_.NextItem()->kind, WorkItem::Kind::kDropInference);
+  EXPECT_FALSE(state_.NextItem().has_value());
+  state_.OnCommand(StartInference(9));
+  state_.OnCommand(GrantInference(9, 0, int64_t{1} << 60));
+  state_.NextItem();
+  proto::InferenceReport report;
+  report.set_inference(9);
+  report.set_error("no such file");
+  state_.Inferred(report);
+  EXPECT_FALSE(state_.NextItem().has_value());
+}
+
 }  // namespace
 }  // namespace cairn::worker

@@ -87,13 +87,15 @@ def _end(guard):
 
 
 class _Trained(typing.NamedTuple):
-    """What evaluate and predict need of a model that fit has trained."""
+    """What evaluate, predict and the next fit need of a model that fit has trained."""
 
     job: int
     choice: list  # Flags that choose the checkpoint, if it is not the result of the job.
     digest: str  # Of the weights.
     lookups: Lookups  # Without its model, which would keep the model of the script alive.
     output_names: list
+    optimizer: keras.optimizers.Optimizer
+    updates: int  # Of the optimizer, in this fit and those that it continued.
 
 
 class Cluster:
@@ -136,7 +138,8 @@ class Cluster:
             loss is one of whole batches].
         seed: of shuffling and dropout.
         name: of the job [the model's].
-        The optimizer starts anew, from the model's weights.
+        The optimizer continues from the last fit if the model has not been changed or compiled
+        since; otherwise it starts anew, from the model's weights.
         """
         compiled = _compiled(model)
         if initial_epoch >= epochs:
@@ -204,8 +207,13 @@ class Cluster:
         if "validation" in job or "validation_fraction" in job:
             job["validation_freq"] = validation_freq if isinstance(validation_freq, int) \
                 else list(validation_freq)
+        updates = 0
+        before = self._continued(model)
+        if before is not None:
+            updates = before.updates
+            job["resume_from"] = {"name": str(before.job), "with_optimizer": True}
         if rates is not None:
-            job["optimizer"]["learning_rate"] = translation.rates_of_epochs(rates, steps)
+            job["optimizer"]["learning_rate"] = translation.rates_of_epochs(rates, steps, updates)
         with open(job_file, "w", encoding="utf-8") as file:
             json.dump(job, file, indent=1)
 
@@ -215,7 +223,12 @@ class Cluster:
         model.stop_training = False
         logs = EpochLogs(self.tool, job, output_names, parts, examples, run, csv_file)
         status = self._train(job, job_file, logs, lookups)
-        self._take_result(model, lookups, status, callbacks or [], folder, job_file)
+        self._take_result(model, lookups, status, callbacks or [], folder, job_file,
+                          updates + status["batches_done"] // parts)
+        if rates is not None:
+            # As Keras's callback leaves it.
+            ended = math.ceil(status["batches_done"] / (steps * parts))
+            model.optimizer.learning_rate = rates[max(0, ended - 1)]
         run.on_train_end(status["logs"])
         model.history.job = status["job"]  # For commands of the tool: cairn history JOB.
         self._remove(folder)
@@ -398,7 +411,7 @@ class Cluster:
 
     # -------------------------------------------------------------------------------- the result
 
-    def _take_result(self, model, lookups, status, callbacks, folder, job_file):
+    def _take_result(self, model, lookups, status, callbacks, folder, job_file, updates):
         for callback in callbacks:
             if isinstance(callback, keras.callbacks.EarlyStopping):
                 ended = status["epoch"] if status.get("stopped_early") else 0
@@ -416,8 +429,19 @@ class Cluster:
         else:
             model_files.set_weights(lookups.model, self._export(status["job"], folder, job_file))
         self._jobs[model] = _Trained(status["job"], choice, status.get("digest") or _digest(model),
-                                     lookups, structure.output_names(lookups.model))
+                                     lookups, structure.output_names(lookups.model),
+                                     model.optimizer, updates)
         lookups.model = None
+
+    def _continued(self, model):
+        """The fit whose optimizer continues, or None."""
+        before = self._jobs.get(model)
+        if before is None or before.optimizer is not model.optimizer or \
+                before.digest != _digest(model):
+            return None
+        # A callback has chosen an earlier checkpoint, or the weights are the average and training
+        # would go on with the values.
+        return None if before.choice or getattr(model.optimizer, "use_ema", False) else before
 
     def _export(self, job, folder, job_file, *choice):
         path = os.path.join(folder, "trained.safetensors")

@@ -377,11 +377,11 @@ def scheduled_rates(callbacks, rate, epochs):
     return rates
 
 
-def rates_of_epochs(rates, updates):
-    """The job's schedule for a rate for each epoch of `updates` updates."""
+def rates_of_epochs(rates, updates, first=0):
+    """The job's schedule for a rate for each epoch of `updates` updates, from update `first` on."""
     changes = [i for i in range(1, len(rates)) if rates[i] != rates[i - 1]]
     if not changes:
         return _number(rates[0])
     return {"name": "piecewise_constant_decay",
-            "boundaries": [i * updates - 1 for i in changes],
+            "boundaries": [first + i * updates - 1 for i in changes],
             "values": [_number(rates[i]) for i in [0, *changes]]}

@@ -13,7 +13,7 @@ absl::StatusOr<proto::EvaluationRecord> EvaluateWith(const std::string& result) 
   OfflineOptions options;
   options.worker_program = testing::TempDir() + "/evaluation_worker";
   WriteWorkerScript(options.worker_program, "printf '" + result + "' > $result");
-  return Evaluate({ExamplePlan(), ExampleManifest(), ExampleValues()}, options);
+  return Evaluate({ExamplePlan(), ExampleManifest(), ExampleValues()}, {.machine = options});
 }
 
 // EvaluationResult on the wire. Field 2 is the record, which has the number of examples.

@@ -15,6 +15,7 @@ struct FakeSource final : public JobSource {
   proto::JobStatus status;
   proto::CheckpointList checkpoints;
   std::map<uint64_t, std::vector<std::vector<float>>> values;  // By checkpoint.
+  std::vector<cluster::VariableState> states;                  // Of all checkpoints.
 
   absl::StatusOr<std::vector<proto::JobStatus>> ListJobs() override { return std::vector{status}; }
   absl::StatusOr<proto::JobStatus> GetJob(const std::string&) override { return status; }
@@ -29,6 +30,10 @@ struct FakeSource final : public JobSource {
   absl::StatusOr<std::vector<std::vector<float>>> ReadVariables(
       const proto::JobPlan&, const proto::Manifest& checkpoint) override {
     return values[checkpoint.checkpoint()];
+  }
+  absl::StatusOr<std::vector<cluster::VariableState>> ReadStates(const proto::JobPlan&,
+                                                                 const proto::Manifest&) override {
+    return states;
   }
 };
 

@@ -68,8 +68,8 @@ TEST(PredictionTest, EveryOutputComesFromTheWorker) {
                     "printf '\\000\\000\\000\\100\\000\\000\\000\\300' > $output2");
   proto::JobPlan plan = ExamplePlan();
   plan.mutable_model()->add_outputs(plan.model().inputs(0));
-  const auto predictions =
-      Predict({plan, ExampleManifest(), ExampleValues()}, {.files = {"x.npy"}}, options);
+  const auto predictions = Predict({plan, ExampleManifest(), ExampleValues()}, {.files = {"x.npy"}},
+                                   {.machine = options});
   ASSERT_TRUE(predictions.ok()) << predictions.status();
   ASSERT_EQ(predictions->size(), 2u);
   EXPECT_EQ((*predictions)[0].output, "a");

@@ -95,5 +95,61 @@ TEST(WarmStartTest, AnErrorBeginsWithTheField) {
               HasSubstr("resume_from: job example has no checkpoint 9; there are 2"));
 }
 
+// The example job was trained with SGD with momentum.
+class WithOptimizerTest : public ::testing::Test {
+ protected:
+  WithOptimizerTest() {
+    source_.plan.mutable_job()->mutable_optimizer()->set_name("SGD");
+    for (const std::vector<float>& values : ExampleValues()) {
+      cluster::VariableState& state = source_.states.emplace_back();
+      state.values = values;
+      state.version = 6;
+      state.slots = {"momentum"};
+      state.slot_values = {std::vector<float>(values.size(), 7)};
+    }
+    job_.mutable_resume_from()->set_with_optimizer(true);
+    job_.mutable_optimizer()->set_name("sgd");
+    job_.mutable_optimizer()->set_momentum(0.5);
+  }
+  std::string Error(const SubmittedModel& model) {
+    return std::string(ReadWarmStart(&source_, job_, model).status().message());
+  }
+
+  FakeSource source_ = Example();
+  proto::Job job_ = Resuming();
+};
+
+TEST_F(WithOptimizerTest, TheStateComesWithTheValues) {
+  const auto warm = ReadWarmStart(&source_, job_, Model(NameOfLast(), 3));
+  ASSERT_TRUE(warm.ok()) << warm.status();
+  ASSERT_EQ(warm->states.size(), 2u);
+  EXPECT_EQ(warm->states[0].values, ExampleValues()[0]);
+  EXPECT_EQ(warm->states[0].version, 6);
+  EXPECT_EQ(warm->states[0].slot_values[0], std::vector<float>(12, 7));
+  EXPECT_THAT(WarmStartNotes(*warm),
+              ElementsAre(HasSubstr("takes 2 variables and the optimizer's state from")));
+}
+
+TEST_F(WithOptimizerTest, AnotherOptimizerIsRefused) {
+  job_.mutable_optimizer()->Clear();
+  job_.mutable_optimizer()->set_name("adam");
+  EXPECT_EQ(Error(Model(NameOfLast(), 3)),
+            "resume_from.with_optimizer: job 1 (example) was trained with sgd, this job has adam; "
+            "use the same optimizer, or leave with_optimizer out");
+}
+
+TEST_F(WithOptimizerTest, OtherSlotsAreRefused) {
+  job_.mutable_optimizer()->clear_momentum();
+  EXPECT_THAT(Error(Model(NameOfLast(), 3)),
+              HasSubstr("in job 1 (example) sgd keeps (momentum) of dense/kernel, here it would "
+                        "keep ()"));
+}
+
+TEST_F(WithOptimizerTest, EveryVariableMustBeThere) {
+  EXPECT_THAT(Error(Model("head", 3)), HasSubstr("does not have the variable head/kernel (4, 3)"));
+  EXPECT_THAT(Error(Model(NameOfLast(), 5)),
+              HasSubstr("does not have the variable dense/kernel (4, 5)"));
+}
+
 }  // namespace
 }  // namespace cairn::cli

@@ -62,6 +62,61 @@ TEST(UploadStore, UploadsAccumulateAndSurviveARestart) {
   EXPECT_EQ(uploads.Read(8, 0).status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST(UploadStore, TheOptimizersStateIsPartOfAnUpload) {
+  TestJobOptions options;
+  options.optimizer = "adam";
+  options.weights_uploaded = true;
+  TestDisk disk;
+  const auto layout = MakeLayout(options);
+  BufferPool pool;
+  UploadStore uploads(disk.store());
+  for (int position = 0; position < static_cast<int>(layout->blocks().size()); ++position) {
+    const BlockSpec& block = layout->blocks()[position];
+    const int slots = layout->slot_count(block);
+    UploadStore::Upload upload = UploadOf(*layout, position, 1, &pool);
+    upload.block.set_version(6);
+    for (int slot = 0; slot < slots; ++slot) {
+      upload.block.add_slots(layout->optimizer(block).slot_names()[slot]);
+    }
+    EXPECT_EQ(*UploadStore::CountValues(upload.block), block.count * (1 + slots));
+    // The values are 1, slot i is i + 2.
+    upload.values = pool.Allocate(block.count * (1 + slots));
+    for (int64_t i = 0; i < upload.values.count(); ++i) {
+      upload.values.data()[i] = static_cast<float>(1 + i / block.count);
+    }
+    std::vector<UploadStore::Upload> one;
+    one.push_back(std::move(upload));
+    ASSERT_TRUE(uploads.Store(7, std::move(one)).ok());
+  }
+  const auto states = MakeInitialStates(*layout, &uploads, &pool);
+  ASSERT_TRUE(states.ok()) << states.status();
+  const BlockState& state = (*states)[PositionOf(*layout, "hidden/kernel")];
+  EXPECT_EQ(state.version, 6);
+  EXPECT_EQ(state.ledger.low_water(), 0) << "no batch of this job is applied";
+  EXPECT_EQ(Values(state.values), std::vector<float>(state.values.count(), 1));
+  std::vector<float> slots(state.values.count(), 2);
+  slots.resize(2 * state.values.count(), 3);
+  EXPECT_EQ(Values(state.slots), slots);
+}
+
+TEST(UploadStore, TheStateOfAnotherOptimizerIsRefused) {
+  TestJobOptions options;
+  options.optimizer = "adam";
+  options.weights_uploaded = true;
+  TestDisk disk;
+  const auto layout = MakeLayout(options);
+  BufferPool pool;
+  UploadStore uploads(disk.store());
+  UploadStore::Upload upload = UploadOf(*layout, 0, 1, &pool);
+  upload.block.add_slots("momentum");
+  upload.values = Filled(&pool, 2 * layout->blocks()[0].count, 1);
+  std::vector<UploadStore::Upload> one;
+  one.push_back(std::move(upload));
+  ASSERT_TRUE(uploads.Store(7, std::move(one)).ok());
+  EXPECT_EQ(MakeInitialStates(*layout, &uploads, &pool).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
 TEST(UploadStore, DuplicateBlocksAndInvalidRowsAreRefused) {
   TestDisk disk;
   const auto layout = MakeLayout({});
@@ -73,6 +128,12 @@ TEST(UploadStore, DuplicateBlocksAndInvalidRowsAreRefused) {
   EXPECT_EQ(uploads.Store(7, std::move(twice)).code(), absl::StatusCode::kInvalidArgument);
   proto::UploadedBlock block = UploadOf(*layout, 0, 1, &pool).block;
   EXPECT_EQ(*UploadStore::CountValues(block), 24);
+  block.set_version(-1);
+  EXPECT_FALSE(UploadStore::CountValues(block).ok());
+  block.set_version(0);
+  for (int i = 0; i < 9; ++i) block.add_slots("slot");
+  EXPECT_FALSE(UploadStore::CountValues(block).ok());
+  block.clear_slots();
   block.set_row_end(5);
   EXPECT_FALSE(UploadStore::CountValues(block).ok());
   block.set_row_end(4);

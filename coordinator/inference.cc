@@ -1,0 +1,178 @@
+#include "coordinator/inference.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+
+namespace cairn::coordinator {
+namespace {
+
+constexpr int64_t kBytesAhead = int64_t{64} << 20;
+constexpr int64_t kBatchesAhead = 4096;
+constexpr int64_t kChunkBytes = int64_t{4} << 20;
+
+}  // namespace
+
+Inference::Inference(uint64_t id, proto::InferenceRequest request,
+                     std::shared_ptr<InferenceSink> sink)
+    : id_(id),
+      request_(std::move(request)),
+      sink_(std::move(sink)),
+      next_(std::max<int64_t>(0, request_.first_batch())) {}
+
+void Inference::AddWorker(TaskId worker, Outbox* outbox) {
+  workers_[worker] = Worker();
+  proto::Command command;
+  command.mutable_start_inference()->set_inference(id_);
+  *command.mutable_start_inference()->mutable_request() = request_;
+  outbox->Send(worker, std::move(command));
+}
+
+void Inference::RemoveWorker(TaskId worker) {
+  workers_.erase(worker);
+  if (leases_.has_value()) leases_->Drop(worker);
+}
+
+void Inference::OnReport(TaskId id, const proto::InferenceReport& report, absl::Duration now) {
+  const auto found = workers_.find(id);
+  if (report.inference() != id_ || found == workers_.end() || !found->second.error.empty()) return;
+  switch (report.report_case()) {
+    case proto::InferenceReport::kReady:
+      return OnReady(id, report.ready());
+    case proto::InferenceReport::kError:
+      return Fail(id, report.error());
+    case proto::InferenceReport::kBatch:
+      return OnBatch(id, report.batch(), now);
+    case proto::InferenceReport::REPORT_NOT_SET:
+      return;
+  }
+}
+
+void Inference::OnReady(TaskId id, const proto::InferenceReady& ready) {
+  if (ready.examples() < 1 || ready.batch_size() < 1 || ready.batch_bytes() < 0) {
+    return Fail(id, absl::StrCat(id.Name(), " has ", ready.examples(), " examples in batches of ",
+                                 ready.batch_size()));
+  }
+  if (!data_.has_value()) {
+    const int64_t batches = (ready.examples() - 1) / ready.batch_size() + 1;
+    if (next_ > batches) {
+      return Fail(id, absl::StrCat("the data have ", batches, " batches now and had ", next_,
+                                   " or more; they must not change"));
+    }
+    data_ = ready;
+    batches_ = batches;
+    window_ = std::clamp<int64_t>(kBytesAhead / std::max<int64_t>(1, ready.batch_bytes()), 1,
+                                  kBatchesAhead);
+    leases_.emplace(next_, batches_);
+  } else if (ready.examples() != data_->examples() || ready.batch_size() != data_->batch_size() ||
+             ready.batch_bytes() != data_->batch_bytes()) {
+    return Fail(id, absl::StrCat(id.Name(), " found ", ready.examples(), " examples, another one ",
+                                 data_->examples(), "; all workers need the same files"));
+  }
+  workers_[id].ready = true;
+}
+
+absl::Status Inference::CheckBatch(const proto::InferredBatch& batch) const {
+  if (!data_.has_value() || batch.batch() < 0 || batch.batch() >= batches_) {
+    return absl::InvalidArgumentError(absl::StrCat("there is no batch ", batch.batch()));
+  }
+  const int64_t examples =
+      std::min(data_->batch_size(), data_->examples() - batch.batch() * data_->batch_size());
+  uint64_t bytes = 0;
+  for (const std::string& output : batch.outputs()) bytes += output.size();
+  const auto expected =
+      static_cast<uint64_t>(data_->batch_bytes() / data_->batch_size() * examples);
+  if (batch.examples() == examples && bytes == expected) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("batch ", batch.batch(), " has ", batch.examples(),
+                                                 " examples and ", bytes, " bytes, expected ",
+                                                 examples, " and ", expected));
+}
+
+void Inference::OnBatch(TaskId id, const proto::InferredBatch& batch, absl::Duration now) {
+  const absl::Status valid = CheckBatch(batch);
+  if (!valid.ok()) return Fail(id, absl::StrCat(id.Name(), ": ", valid.message()));
+  if (leases_->Done(id, batch.batch(), now)) results_[batch.batch()] = batch;
+}
+
+void Inference::Fail(TaskId id, const std::string& error) {
+  CAIRN_LOG_WARNING("a worker cannot compute an inference", "worker", id.Name(), "why", error);
+  workers_[id].error = error.empty() ? "it gives no reason" : error;
+  if (leases_.has_value()) leases_->Drop(id);
+}
+
+bool Inference::AllFailed() const {
+  return !workers_.empty() && std::all_of(workers_.begin(), workers_.end(), [](const auto& worker) {
+    return !worker.second.error.empty();
+  });
+}
+
+void Inference::Advance(absl::Duration now, Outbox* outbox) {
+  if (over_) return;
+  if (!sink_->alive()) {
+    over_ = true;
+    return;
+  }
+  SendResults();
+  if (over_) return;
+  // What the other workers compute is not lost: the client has it, or gets it first.
+  if (AllFailed() && !results_.contains(next_)) {
+    return End(absl::InvalidArgumentError(workers_.begin()->second.error));
+  }
+  Grant(now, outbox);
+}
+
+void Inference::Grant(absl::Duration now, Outbox* outbox) {
+  if (!leases_.has_value()) return;
+  const auto count = std::count_if(workers_.begin(), workers_.end(), [](const auto& worker) {
+    return worker.second.ready && worker.second.error.empty();
+  });
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.ready || !worker.error.empty()) continue;
+    std::vector<proto::Split> splits = leases_->Grant(id, count, next_ + window_, now);
+    if (splits.empty()) continue;
+    proto::Command command;
+    command.mutable_grant_inference()->set_inference(id_);
+    for (proto::Split& split : splits) {
+      *command.mutable_grant_inference()->add_batches() = std::move(split);
+    }
+    outbox->Send(id, std::move(command));
+  }
+}
+
+void Inference::SendResults() {
+  if (!sink_->ready()) return;
+  const std::string waiting_for = workers_.empty() ? "for workers" : "";
+  proto::InferenceChunk chunk;
+  int64_t bytes = 0;
+  for (auto result = results_.find(next_); result != results_.end() && bytes < kChunkBytes;
+       result = results_.find(next_)) {
+    bytes += static_cast<int64_t>(result->second.ByteSizeLong());
+    *chunk.add_batches() = std::move(result->second);
+    results_.erase(result);
+    ++next_;
+  }
+  const bool is_news = waiting_for != waiting_for_;
+  const bool is_done = data_.has_value() && next_ == batches_;
+  if (chunk.batches().empty() && !is_news && !is_done) return;
+  waiting_for_ = waiting_for;
+  chunk.set_waiting_for(waiting_for);
+  if (data_.has_value()) chunk.set_examples(data_->examples());
+  sink_->Send(std::move(chunk));
+  if (is_done) End(absl::OkStatus());
+}
+
+void Inference::End(const absl::Status& status) {
+  sink_->End(status);
+  over_ = true;
+}
+
+void Inference::TellWorkers(Outbox* outbox) const {
+  proto::Command command;
+  command.mutable_end_inference()->set_inference(id_);
+  for (const auto& [id, worker] : workers_) outbox->Send(id, command);
+}
+
+}  // namespace cairn::coordinator

@@ -1,0 +1,91 @@
+#ifndef CAIRN_COORDINATOR_INFERENCE_H_
+#define CAIRN_COORDINATOR_INFERENCE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "coordinator/outbox.h"
+#include "coordinator/task.h"
+#include "coordinator/training/batch_leases.h"
+#include "proto/coordinator.pb.h"
+
+namespace cairn::coordinator {
+
+// The client of an inference. Does not block.
+class InferenceSink {
+ public:
+  virtual ~InferenceSink() = default;
+  virtual bool alive() const = 0;
+  // Whether the chunk before is written, so that the client can take another one.
+  virtual bool ready() const = 0;
+  // Requires ready().
+  virtual void Send(proto::InferenceChunk chunk) = 0;
+  // Call once; nothing is sent after it.
+  virtual void End(const absl::Status& status) = 0;
+};
+
+// Lets the workers run a trained model on data (Coordinator.Infer). Batches are leased to workers;
+// the first result of a batch counts. The client gets the results in order, as fast as it takes
+// them. Batches are leased only so far ahead of the client that at most about 64 MiB of outputs are
+// on their way. Nothing is journaled. Pure state machine, not thread-safe.
+class Inference {
+ public:
+  // `id` must never be used again.
+  Inference(uint64_t id, proto::InferenceRequest request, std::shared_ptr<InferenceSink> sink);
+
+  // The worker is there: it loads the values and the data.
+  void AddWorker(TaskId worker, Outbox* outbox);
+  // The worker is gone. Its batches are leased to others.
+  void RemoveWorker(TaskId worker);
+  // Ignores the reports of other inferences.
+  void OnReport(TaskId worker, const proto::InferenceReport& report, absl::Duration now);
+  // Leases batches, and sends the client what is complete. Call it after every event and on ticks.
+  void Advance(absl::Duration now, Outbox* outbox);
+  // The client has all it will get, or is gone.
+  bool over() const { return over_; }
+  // Tells the workers that it is over.
+  void TellWorkers(Outbox* outbox) const;
+
+  uint64_t id() const { return id_; }
+  InferenceSink* sink() const { return sink_.get(); }
+
+ private:
+  struct Worker {
+    bool ready = false;
+    std::string error;  // Why it computes nothing.
+  };
+
+  void OnReady(TaskId id, const proto::InferenceReady& ready);
+  void OnBatch(TaskId id, const proto::InferredBatch& batch, absl::Duration now);
+  absl::Status CheckBatch(const proto::InferredBatch& batch) const;
+  // Once a worker has failed, it gets no more of this inference.
+  void Fail(TaskId id, const std::string& error);
+  void Grant(absl::Duration now, Outbox* outbox);
+  // Whether all workers have failed, and at least one has.
+  bool AllFailed() const;
+  void SendResults();
+  void End(const absl::Status& status);
+
+  const uint64_t id_;
+  const proto::InferenceRequest request_;
+  const std::shared_ptr<InferenceSink> sink_;
+  std::map<TaskId, Worker> workers_;
+  // What the first worker found that loaded the data.
+  std::optional<proto::InferenceReady> data_;
+  int64_t batches_ = 0;
+  int64_t window_ = 0;  // Batches.
+  std::optional<BatchLeases> leases_;
+  std::map<int64_t, proto::InferredBatch> results_;  // Complete and not sent.
+  int64_t next_;                                     // The first batch that is not sent.
+  std::string waiting_for_;                          // As the client was told last.
+  bool over_ = false;
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_INFERENCE_H_

@@ -1,0 +1,55 @@
+#ifndef CAIRN_COORDINATOR_TRAINING_BATCH_LEASES_H_
+#define CAIRN_COORDINATOR_TRAINING_BATCH_LEASES_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "coordinator/task.h"
+#include "coordinator/training/batch_ranges.h"
+#include "proto/coordinator.pb.h"
+
+namespace cairn::coordinator {
+
+// Leases the batches of a forward pass over data to workers, so that each batch is done once. A
+// batch that a worker has not reported for a minute is leased to another one too; the first result
+// counts. Pure state machine, not thread-safe.
+class BatchLeases {
+ public:
+  // Batches [begin, end).
+  BatchLeases(int64_t begin, int64_t end) : open_(begin, end), missing_(begin, end) {}
+
+  // Leases batches below `limit`, the lowest first, to a worker that has less than its target on
+  // hand: about half a second of work. `workers` share the work.
+  std::vector<proto::Split> Grant(TaskId worker, int64_t workers, int64_t limit,
+                                  absl::Duration now);
+  // A worker has done a batch. Returns whether its result counts: the batch was leased to this
+  // worker, and no other result came before.
+  bool Done(TaskId worker, int64_t batch, absl::Duration now);
+  // The worker is gone: its leases are open again.
+  void Drop(TaskId worker);
+
+  // The number of batches that are not done.
+  int64_t missing() const { return missing_.size(); }
+
+ private:
+  struct Worker {
+    BatchRanges leased;
+    absl::Duration granted_at;  // Start of the current measurement: granted when idle.
+    int64_t done_since = 0;
+    absl::Duration heard_at;  // Its last grant or report.
+  };
+
+  void TakeBackForgotten(absl::Duration now);
+  int64_t Target(const Worker& worker, int64_t workers, int64_t limit, absl::Duration now) const;
+
+  BatchRanges open_;     // Not leased and not done.
+  BatchRanges missing_;  // Not done.
+  std::map<TaskId, Worker> workers_;
+  absl::Duration looked_for_forgotten_at_ = -absl::InfiniteDuration();
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_TRAINING_BATCH_LEASES_H_
