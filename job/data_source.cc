@@ -13,6 +13,8 @@
 #include "job/data_formats/csv_format.h"
 #include "job/data_formats/images_format.h"
 #include "job/data_formats/npz_format.h"
+#include "job/data_formats/parquet_format.h"
+#include "job/data_formats/text_format.h"
 #include "job/data_formats/tfrecord_format.h"
 #include "job/model_objectives.h"
 #include "nn/text_input.h"
@@ -248,6 +250,8 @@ const std::vector<DataFormat>& DataFormats() {
       TfrecordFormat(),
       NpzFormat(),
       ImagesFormat(),
+      ParquetFormat(),
+      TextFormat(),
   };
   return *formats;
 }

@@ -299,6 +299,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> LoadInputs(const proto::JobPlan& 
         proto::DataSource source = job::ValidationSource(plan.job());
         // Every row has its prediction.
         source.clear_skip_damaged();
+        if (source.has_parquet()) source.mutable_parquet()->clear_filter();
         CAIRN_ASSIGN_OR_RETURN(const SourceFiles files,
                                ListFiles(source, model, /*needs_labels=*/false));
         const std::vector<LabelSpec> no_labels;

@@ -20,7 +20,7 @@ namespace {
 
 void AddFeature(const std::string& name, proto::DataSource* source,
                 const std::vector<std::string>& vocabulary = {}) {
-  proto::TfrecordFeature& feature = *source->mutable_tfrecord()->add_features();
+  proto::DataFeature& feature = *source->mutable_tfrecord()->add_features();
   feature.set_name(name);
   if (name == "raw") {
     feature.set_decode("raw");

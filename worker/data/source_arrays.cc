@@ -14,6 +14,8 @@
 #include "worker/data/images/image_source.h"
 #include "worker/data/npy_file.h"
 #include "worker/data/npz_file.h"
+#include "worker/data/parquet/parquet_source.h"
+#include "worker/data/text/text_source.h"
 #include "worker/data/tfrecord/tfrecord_source.h"
 
 namespace cairn::worker {
@@ -85,6 +87,8 @@ const std::vector<DataReader>& DataReaders() {
       {"tfrecord", ReadTfrecord},
       {"npz", ReadNpz},
       {"images", ReadImages, ListImages, InspectImages},
+      {"parquet", ReadParquet, ListParquet, InspectParquet},
+      {"text", ReadText, ListText, InspectText},
   };
   return *readers;
 }

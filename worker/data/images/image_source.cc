@@ -16,10 +16,10 @@
 #include "common/printable.h"
 #include "common/status_macros.h"
 #include "job/data_formats/images_format.h"
+#include "worker/data/files/file_folder.h"
 #include "worker/data/files/file_list.h"
 #include "worker/data/files/load_file.h"
 #include "worker/data/images/image_decoder.h"
-#include "worker/data/images/image_folder.h"
 #include "worker/data/images/resize_image.h"
 
 namespace cairn::worker {

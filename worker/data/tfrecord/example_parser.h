@@ -9,19 +9,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "worker/data/features/feature_values.h"
 
 namespace cairn::worker {
-
-// The values of one feature of a tf.train.Example.
-struct FeatureValues {
-  enum class Kind { kMissing, kBytes, kFloats, kInts };
-  Kind kind = Kind::kMissing;
-  int64_t count = 0;
-  // The list of `kind` has the values, but no more than are wanted.
-  std::vector<std::string_view> bytes;
-  std::vector<float> floats;
-  std::vector<int64_t> ints;
-};
 
 // Parses serialized tf.train.Examples, as protobuf does: a later feature with the same name
 // replaces an earlier one, lists may be packed or not, and unknown fields are skipped.

@@ -1,5 +1,5 @@
-#ifndef CAIRN_WORKER_DATA_IMAGES_IMAGE_FOLDER_H_
-#define CAIRN_WORKER_DATA_IMAGES_IMAGE_FOLDER_H_
+#ifndef CAIRN_WORKER_DATA_FILES_FILE_FOLDER_H_
+#define CAIRN_WORKER_DATA_FILES_FILE_FOLDER_H_
 
 #include <string>
 #include <vector>
@@ -47,4 +47,4 @@ absl::StatusOr<std::vector<std::string>> ClassesIn(const std::vector<std::string
 
 }  // namespace cairn::worker
 
-#endif  // CAIRN_WORKER_DATA_IMAGES_IMAGE_FOLDER_H_
+#endif  // CAIRN_WORKER_DATA_FILES_FILE_FOLDER_H_

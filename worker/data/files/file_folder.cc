@@ -1,4 +1,4 @@
-#include "worker/data/images/image_folder.h"
+#include "worker/data/files/file_folder.h"
 
 #include <dirent.h>
 #include <sys/stat.h>

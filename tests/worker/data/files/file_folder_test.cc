@@ -1,4 +1,4 @@
-#include "worker/data/images/image_folder.h"
+#include "worker/data/files/file_folder.h"
 
 #include <filesystem>
 #include <fstream>
@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 
 const ExampleFiles kPngs = {{".png"}, {".gif"}, ".png file"};
 
-class ImageFolderTest : public ::testing::Test {
+class FileFolderTest : public ::testing::Test {
  protected:
-  ImageFolderTest() { fs::remove_all(root_); }
+  FileFolderTest() { fs::remove_all(root_); }
 
   void Add(const std::string& name) {
     const fs::path path = root_ + "/" + name;
@@ -38,10 +38,10 @@ class ImageFolderTest : public ::testing::Test {
     return std::string(files.status().message());
   }
 
-  static inline const std::string root_ = ::testing::TempDir() + "/image_folder";
+  static inline const std::string root_ = ::testing::TempDir() + "/file_folder";
 };
 
-TEST_F(ImageFolderTest, ClassesAndTheirFilesAreSorted) {
+TEST_F(FileFolderTest, ClassesAndTheirFilesAreSorted) {
   for (const char* const name : {"b/2.png", "b/10.PNG", "b/x/1.png", "b/a.b/1.png", "a/1.png",
                                  ".hidden/1.png", "top.png", "a/readme.txt"}) {
     Add(name);
@@ -57,12 +57,12 @@ TEST_F(ImageFolderTest, ClassesAndTheirFilesAreSorted) {
   EXPECT_THAT(Names(ListAllFiles({root_ + "/a/readme.txt"}, kPngs)), ElementsAre("a/readme.txt"));
 }
 
-TEST_F(ImageFolderTest, TheClassIsTheFolderBelowTheDirectory) {
+TEST_F(FileFolderTest, TheClassIsTheFolderBelowTheDirectory) {
   EXPECT_EQ(ClassOfFile({"/d"}, "/d/cat/1.png"), "cat");
   EXPECT_EQ(ClassOfFile({"/d/", "/d/more"}, "/d/more/dog/x/1.png"), "dog");
 }
 
-TEST_F(ImageFolderTest, ClassesOfSeveralDirectoriesAreJoined) {
+TEST_F(FileFolderTest, ClassesOfSeveralDirectoriesAreJoined) {
   Add("one/cat/1.png");
   Add("two/ant/1.png");
   const std::vector<std::string> directories = {root_ + "/one", root_ + "/two"};
@@ -72,13 +72,13 @@ TEST_F(ImageFolderTest, ClassesOfSeveralDirectoriesAreJoined) {
               HasSubstr("\"class_names\" has \"dog\", which is none of its folders ant, cat"));
 }
 
-TEST_F(ImageFolderTest, LinksToFoldersAreNotFollowedBelowAClass) {
+TEST_F(FileFolderTest, LinksToFoldersAreNotFollowedBelowAClass) {
   Add("a/1.png");
   fs::create_directory_symlink(root_ + "/a", root_ + "/a/again");
   EXPECT_THAT(Names(ListClassFiles({root_}, {}, kPngs)), ElementsAre("a/1.png"));
 }
 
-TEST_F(ImageFolderTest, BadFoldersAreNamed) {
+TEST_F(FileFolderTest, BadFoldersAreNamed) {
   EXPECT_THAT(Error(ListClassFiles({root_}, {}, kPngs)), HasSubstr("No such file or directory"));
   Add("file");
   EXPECT_THAT(Error(ListClassFiles({root_ + "/file"}, {}, kPngs)), HasSubstr("it is a file"));

@@ -1,0 +1,52 @@
+#ifndef CAIRN_JOB_DATA_FORMATS_DATA_FEATURES_H_
+#define CAIRN_JOB_DATA_FORMATS_DATA_FEATURES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "google/protobuf/repeated_field.h"
+#include "nn/model.h"
+#include "proto/job.pb.h"
+
+namespace cairn::job {
+
+// The rules of formats whose examples have named features: records of tf.train.Example, and rows of
+// tables. All errors start with the path of the field in the job file.
+
+using DataFeatures = google::protobuf::RepeatedPtrField<proto::DataFeature>;
+
+// What a format's features are.
+struct FeatureKind {
+  const char* name = "feature";  // For messages.
+  // Columns of a table: they have one type, and their names can be listed without the job file.
+  bool is_column = false;
+};
+
+// Checks everything that does not depend on the model. `path` is the path of the format's field.
+absl::Status CheckDataFeatures(const std::string& path, const DataFeatures& features,
+                               const DataFeatures& labels, bool needs_labels,
+                               const FeatureKind& kind);
+
+// Checks that each input and output of the model has features, and each feature one of them.
+absl::Status CheckFeaturesFit(const std::string& path, const DataFeatures& features,
+                              const DataFeatures& labels, const nn::Model& model,
+                              const FeatureKind& kind);
+
+// True if the feature's values are names that are replaced by ids.
+bool HasNames(const proto::DataFeature& feature);
+
+// Checks how a text is divided into tokens. `path` is the path of "text_vectorization".
+absl::Status CheckTextVectorization(const std::string& path, const proto::TextVectorization& spec);
+
+// The most tokens of a vocabulary.
+int64_t VocabularyMost(const proto::TextVectorization& spec);
+
+// The names of such a feature, or the tokens of a text, in the order of their ids.
+std::vector<std::string> VocabularyOf(const proto::DataFeature& feature,
+                                      const proto::DataPlan& plan);
+
+}  // namespace cairn::job
+
+#endif  // CAIRN_JOB_DATA_FORMATS_DATA_FEATURES_H_

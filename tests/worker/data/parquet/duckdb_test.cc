@@ -1,0 +1,99 @@
+#include "worker/data/parquet/duckdb.h"
+
+#include <filesystem>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace cairn::worker {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kTypes[] = "tests/worker/data/parquet/testdata/types.parquet";
+
+class DuckdbTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = Duckdb::Open(kTypes);
+    if (absl::IsUnavailable(opened.status())) {
+      EXPECT_THAT(std::string(opened.status().message()), HasSubstr("deploy/install_parquet.sh"));
+      GTEST_SKIP() << opened.status().message();
+    }
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    duckdb_ = *std::move(opened);
+  }
+
+  std::string Error(const std::string& sql) {
+    return std::string(duckdb_->Query(sql, nullptr, nullptr).message());
+  }
+
+  std::unique_ptr<Duckdb> duckdb_;
+};
+
+TEST_F(DuckdbTest, ResultsHaveColumnsAndChunks) {
+  std::vector<std::string> texts;
+  const absl::Status status = duckdb_->Query(
+      "SELECT 'a' AS short, repeat('long', 5) AS long, [[1, 2], NULL]::BIGINT[][] AS lists "
+      "UNION ALL SELECT NULL, '', []",
+      [](const std::vector<DuckdbColumn>& columns) {
+        EXPECT_EQ(columns.size(), 3u);
+        EXPECT_EQ(columns[0].name, "short");
+        EXPECT_EQ(columns[0].type, DuckdbType::kVarchar);
+        EXPECT_EQ(columns[2].type, DuckdbType::kBigint);
+        EXPECT_EQ(columns[2].lists, 2);
+        return absl::OkStatus();
+      },
+      [&](const std::vector<DuckdbVector>& columns, uint64_t rows) {
+        for (uint64_t row = 0; row < rows; ++row) {
+          texts.push_back(columns[0].is_null(row) ? "null"
+                                                  : std::string(DuckdbBytes(columns[0], row)));
+          texts.emplace_back(DuckdbBytes(columns[1], row));
+        }
+        return absl::OkStatus();
+      });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(texts, (std::vector<std::string>{"a", "longlonglonglonglong", "null", ""}));
+}
+
+TEST_F(DuckdbTest, OnlyItsFileCanBeRead) {
+  EXPECT_EQ(Error(std::string("SELECT * FROM read_parquet('") + kTypes + "')"), "");
+  const std::string barred = "file system operations are disabled by configuration";
+  EXPECT_THAT(Error("SELECT * FROM read_text('/etc/passwd')"), HasSubstr(barred));
+  EXPECT_THAT(
+      Error("SELECT * FROM read_parquet('tests/worker/data/parquet/testdata/empty.parquet')"),
+      HasSubstr(barred));
+  const std::string out = ::testing::TempDir() + "/out.csv";
+  EXPECT_THAT(Error("COPY (SELECT 1) TO '" + out + "'"), HasSubstr(barred));
+  EXPECT_FALSE(std::filesystem::exists(out));
+  EXPECT_THAT(Error("ATTACH '" + out + "'"), HasSubstr(barred));
+  EXPECT_NE(Error("INSTALL httpfs"), "");
+  EXPECT_NE(Error("LOAD httpfs"), "");
+  EXPECT_THAT(Error("SET enable_external_access = true"), HasSubstr("Cannot"));
+  EXPECT_THAT(Error("SET memory_limit = '100GiB'"), HasSubstr("locked"));
+}
+
+TEST_F(DuckdbTest, ErrorsAreStatuses) {
+  EXPECT_THAT(Error("SELEC 1"), HasSubstr("syntax error"));
+  EXPECT_THAT(Error(std::string("SELECT '\0'", 11)), HasSubstr("NUL"));
+  // While rows are computed.
+  EXPECT_THAT(Error("SELECT CAST(x AS BIGINT) FROM (VALUES ('1'), ('b')) v(x)"),
+              HasSubstr("Could not convert string 'b'"));
+  const absl::Status large =
+      duckdb_->Query("SELECT list(range) FROM range(1000000000)", nullptr, nullptr);
+  EXPECT_TRUE(absl::IsResourceExhausted(large)) << large;
+  const absl::Status stopped =
+      duckdb_->Query("SELECT * FROM range(1000000000)", nullptr,
+                     [](const auto&, uint64_t) { return absl::CancelledError("enough"); });
+  EXPECT_TRUE(absl::IsCancelled(stopped)) << stopped;
+  EXPECT_EQ(Error("SELECT 1"), "");
+}
+
+TEST(DuckdbSqlTest, NamesAndTextsAreQuoted) {
+  EXPECT_EQ(SqlName("a \"b\""), "\"a \"\"b\"\"\"");
+  EXPECT_EQ(SqlText("it's"), "'it''s'");
+}
+
+}  // namespace
+}  // namespace cairn::worker

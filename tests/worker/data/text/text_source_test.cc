@@ -1,0 +1,139 @@
+#include "worker/data/text/text_source.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/nn/test_model.h"
+#include "tests/worker/data/data_files.h"
+#include "worker/data/source_arrays.h"
+
+namespace cairn::worker {
+namespace {
+
+using cairn::testing::Gzip;
+using cairn::testing::WriteDataFile;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class TextSourceTest : public ::testing::Test {
+ protected:
+  TextSourceTest()
+      : model_(nn::testing::ModelOf({{"in", "InputLayer", R"({"batch_shape": [null, 3]})"},
+                                     {"out", "Dense", R"({"units": 9})"}})) {
+    fs::remove_all(root_);
+  }
+
+  void Add(const std::string& name, const std::string& text) {
+    const fs::path path = root_ + "/" + name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+  }
+
+  // Inspects a source and reads it: "label: ids" of each example, or the error.
+  std::string Read(const std::string& json, bool with_labels = true) {
+    proto::DataSource source;
+    EXPECT_TRUE(
+        google::protobuf::util::JsonStringToMessage(R"({"text": )" + json + "}", &source).ok())
+        << json;
+    if (with_labels) plan_.Clear();
+    const auto files = ListFiles(source, *model_, with_labels);
+    if (!files.ok()) return std::string(files.status().message());
+    if (with_labels) {
+      const absl::Status status = InspectText(source, *files, {}, &plan_);
+      if (!status.ok()) return std::string(status.message());
+    }
+    std::vector<LabelSpec> labels;
+    if (with_labels) labels = {{.type = proto::INT32, .least = 0, .most = 8}};
+    const auto arrays = ReadText({source, *files, plan_, *model_, labels, &storage_});
+    if (!arrays.ok()) return std::string(arrays.status().message());
+    return TextOf(*arrays);
+  }
+
+  static std::string TextOf(const SourceArrays& arrays) {
+    std::vector<std::string> rows(arrays.inputs[0].rows());
+    const auto add = [&](const Array& array) {
+      EXPECT_TRUE(array
+                      .ForEachRow([&](int64_t row, const char* bytes) {
+                        std::vector<double> values(array.elements());
+                        array.RowToDoubles(bytes, values.data());
+                        for (const double value : values) {
+                          rows[row] += std::to_string(static_cast<int>(value)) + " ";
+                        }
+                        return absl::OkStatus();
+                      })
+                      .ok());
+    };
+    if (!arrays.labels.empty()) add(arrays.labels[0]);
+    for (std::string& row : rows) row += ": ";
+    add(arrays.inputs[0]);
+    std::string text;
+    for (const std::string& row : rows) text += row + "; ";
+    return text;
+  }
+
+  std::unique_ptr<nn::Model> model_;
+  proto::DataPlan plan_;
+  DataStorage storage_{{}};
+  static inline const std::string root_ = ::testing::TempDir() + "/texts";
+};
+
+TEST_F(TextSourceTest, ALineIsAnExample) {
+  const std::string lines = WriteDataFile(
+      "lines.txt", "\xef\xbb\xbfpos\tA cat, a Cat!\r\n\nneg\tno\tcat dog bird a\npos\tno");
+  // Tokens: a (3), cat (3), no (2) ... in the order of Keras: cat, a, no, dog, bird.
+  EXPECT_EQ(Read(R"({"files": [")" + lines + R"("]})"), "1 : 3 2 3 ; 0 : 4 2 5 ; 1 : 4 0 0 ; ");
+  const std::string last = WriteDataFile("last.txt.gz", Gzip("a b, c,x\nb,y\n"));
+  EXPECT_EQ(Read(R"({"files": [")" + last + R"("], "delimiter": ",", "label": "last",
+                    "classNames": ["y", "x"], "textVectorization": {"maxTokens": 3}})"),
+            "1 : 1 2 1 ; 0 : 2 0 0 ; ");
+  // Without labels lines may have some.
+  const std::string texts = WriteDataFile("texts.txt", "b c\nb,y\n");
+  EXPECT_EQ(Read(R"({"files": [")" + texts + R"("], "delimiter": ",", "label": "last",
+                    "textVectorization": {"maxTokens": 3}})",
+                 false),
+            ": 2 1 0 ; : 2 0 0 ; ");
+}
+
+TEST_F(TextSourceTest, AFileOfAClassIsAnExample) {
+  Add("pos/2.txt", "good\ngood film");
+  Add("pos/1.txt", "");
+  Add("neg/x/3.txt", "bad film");
+  Add("neg/ignored.csv", "bad");
+  const std::string source = R"({"directory": [")" + root_ + R"("]})";
+  // good (2) and film (2), bad (1).
+  EXPECT_EQ(Read(source), "0 : 4 3 0 ; 1 : 0 0 0 ; 1 : 2 2 3 ; ");
+  EXPECT_EQ(Read(source, false), ": 4 3 0 ; : 0 0 0 ; : 2 2 3 ; ");
+  EXPECT_EQ(Read(R"({"directory": [")" + root_ + R"("], "classNames": ["pos"]})"),
+            "0 : 0 0 0 ; 0 : 2 2 3 ; ");
+}
+
+TEST_F(TextSourceTest, LabelsThatAreNumbersAreInTheirOrder) {
+  const std::string lines = WriteDataFile("numbers.txt", "10\ta\n9\ta\n2\ta\n");
+  EXPECT_EQ(Read(R"({"files": [")" + lines + R"("]})"), "2 : 2 0 0 ; 1 : 2 0 0 ; 0 : 2 0 0 ; ");
+}
+
+TEST_F(TextSourceTest, MistakesAreNamedWithTheirLine) {
+  const std::string lines = WriteDataFile("bad.txt", "pos\ta\n\nno delimiter\n");
+  EXPECT_THAT(Read(R"({"files": [")" + lines + R"("]})"),
+              HasSubstr("bad.txt, line 3: it has no tab between the label and the text"));
+  const std::string other = WriteDataFile("other.txt", "pos\ta\nneg\tb\n");
+  EXPECT_THAT(Read(R"({"files": [")" + other + R"("], "classNames": ["pos"]})"),
+              HasSubstr("other.txt, line 2: feature \"label\" has the value \"neg\", which is not "
+                        "in its vocabulary; add it"));
+  const std::string blank = WriteDataFile("blank.txt", "\n\n");
+  EXPECT_THAT(Read(R"({"files": [")" + blank + R"("]})"), HasSubstr("it has no texts"));
+  EXPECT_THAT(
+      Read(R"({"files": [")" + other + R"("], "textVectorization": {"outputSequenceLength": 4}})"),
+      HasSubstr("takes 3 values per example, the features have 4"));
+  const std::string long_line = WriteDataFile("long.txt", std::string(66 << 20, 'a'));
+  EXPECT_THAT(Read(R"({"files": [")" + long_line + R"("]})"),
+              HasSubstr("line 1 has more than 64 MiB"));
+}
+
+}  // namespace
+}  // namespace cairn::worker

@@ -1,0 +1,179 @@
+#ifndef CAIRN_WORKER_DATA_FEATURES_FEATURE_ENCODER_H_
+#define CAIRN_WORKER_DATA_FEATURES_FEATURE_ENCODER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "google/protobuf/repeated_field.h"
+#include "nn/layers/string_lookup.h"
+#include "nn/model.h"
+#include "proto/job.pb.h"
+#include "worker/data/array.h"
+#include "worker/data/features/feature_values.h"
+#include "worker/data/features/text_vectorizer.h"
+#include "worker/data/files/data_storage.h"
+#include "worker/data/files/file_bytes.h"
+#include "worker/data/files/spool.h"
+#include "worker/data/images/resize_image.h"
+#include "worker/data/label_spec.h"
+
+namespace cairn::worker {
+
+using FeatureSpecs = google::protobuf::RepeatedPtrField<proto::DataFeature>;
+
+// Encodes examples as rows of numbers: for each target (an input of the model, or the labels of an
+// output; inputs come first) the values of its features, one after the other. They become float32,
+// or int32 if the target takes whole numbers. A target whose only feature holds raw elements of at
+// most 16 bits keeps their type. Checks all values. Immutable, thread-safe.
+//
+//   FeatureEncoder::Collector rows(&encoder, path, storage);
+//   rows.Add(values, {});  // For each example.
+//   rows.Finish();
+class FeatureEncoder {
+ public:
+  // The examples of a file, or of a part of one.
+  struct File {
+    std::vector<std::shared_ptr<const FileBytes>> rows;  // By target.
+    int64_t examples = 0;
+    proto::DamagedRecords damaged;  // That were skipped.
+  };
+
+  // What a format calls its features in messages.
+  struct Words {
+    const char* feature = "feature";
+    const char* missing = "is missing";
+    const char* missing_advice = "if records may lack it";
+    // What names are stored as.
+    const char* names = "bytes";
+    const char* bytes_advice =
+        "set \"vocabulary\" if they are names, \"decode\": \"image\" if they are a JPEG or PNG "
+        "file, or \"decode\": \"raw\" and \"dtype\" if they are a tensor";
+  };
+
+  // `features` and `labels` describe features of `source`, whose other fields say how values are
+  // preprocessed. `plan` has the vocabularies that they do not list. `label_specs` has the valid
+  // labels of each output; if it is empty, there are no targets of labels.
+  FeatureEncoder(const FeatureSpecs& features, const FeatureSpecs& labels,
+                 const proto::DataSource& source, const proto::DataPlan& plan,
+                 const nn::Model& model, const std::vector<LabelSpec>& label_specs, Words words);
+  FeatureEncoder(const FeatureEncoder&) = delete;
+  FeatureEncoder& operator=(const FeatureEncoder&) = delete;
+
+  // InvalidArgument: the features of a target have too many or too few values. Uses the losses of
+  // the labels, which need not outlive it.
+  absl::Status CheckShapes() const;
+
+  int inputs() const { return inputs_; }
+  int targets() const { return static_cast<int>(targets_.size()); }
+  int64_t row_bytes(int target) const { return targets_[target].row_bytes; }
+  // The array of a target's rows.
+  Array ArrayOf(int target, std::shared_ptr<const FileBytes> rows, int64_t examples) const;
+
+  // What an example must have, in the order of its FeatureValues. Names are distinct.
+  struct Wanted {
+    std::string name;
+    int64_t most = 0;       // The most values that are used.
+    bool is_names = false;  // The values are names.
+    bool is_file = false;   // Bytes that are decoded.
+  };
+  const std::vector<Wanted>& wanted() const { return wanted_; }
+
+  // Collects the rows of examples. Not thread-safe.
+  class Collector {
+   public:
+    // `path` names the file in messages. The others must outlive it.
+    Collector(const FeatureEncoder* encoder, const std::string& path, DataStorage* storage);
+
+    // Appends an example, whose values are in the order of wanted(). InvalidArgument: the reason
+    // why it has no rows; nothing is appended. `names`, if any, returns the names of the features
+    // that it has, for messages. Other errors as Spool.
+    absl::Status Add(const std::vector<FeatureValues>& values,
+                     const std::function<std::vector<std::string>()>& names);
+    int64_t examples() const { return examples_; }
+    absl::StatusOr<File> Finish();
+
+   private:
+    const FeatureEncoder* const encoder_;
+    std::vector<std::unique_ptr<Spool>> spools_;  // By target.
+    std::vector<std::string> rows_;
+    int64_t examples_ = 0;
+  };
+
+ private:
+  struct Feature {
+    proto::DataFeature spec;
+    size_t wanted = 0;                                  // The index in wanted_.
+    std::optional<ElementType> raw;                     // The type of raw elements.
+    std::optional<ImageTarget> image;                   // What an image file becomes.
+    std::vector<std::string> names;                     // The vocabulary.
+    std::unordered_map<std::string_view, int32_t> ids;  // By name.
+    bool is_names = false;                              // Values are names, which have ids.
+    int32_t first_id = 0;                               // Of the vocabulary.
+    std::optional<int32_t> unknown_id;                  // Of all other names.
+    std::optional<TextVectorizer> vectorizer;           // Of a text, whose tokens have the ids.
+    const LabelSpec* label = nullptr;                   // Null for a feature.
+    std::string taker;                                  // Of the label, for messages.
+    int target = 0;
+    nn::Shape shape;
+    int64_t count = 0;  // The number of values.
+    int64_t width = 1;  // The number of elements that a value becomes.
+    int64_t place = 0;  // Of the first element, in the target's row.
+  };
+  struct Target {
+    std::string name;  // "input 'in'", for messages.
+    nn::Shape wanted;  // The model's, for an input.
+    nn::Shape shape;
+    ElementType type = ElementType::kFloat32;
+    int64_t elements = 0;
+    int64_t row_bytes = 0;
+    std::vector<int> features;
+  };
+  using Rows = std::vector<std::string>;  // By target.
+
+  template <typename... Parts>
+  absl::Status Wrong(const proto::DataFeature& feature, const Parts&... parts) const;
+  void AddFeature(const proto::DataFeature& spec, const proto::DataPlan& plan, int target,
+                  const nn::StringLookupLayer* lookup);
+  void Finish(Target* target);
+
+  // Append an example's rows, also if it is invalid.
+  absl::Status Encode(const std::vector<FeatureValues>& values,
+                      const std::function<std::vector<std::string>()>& names, Rows* rows) const;
+  absl::Status EncodeFeature(const Feature& feature, const FeatureValues& values,
+                             const std::function<std::vector<std::string>()>& names,
+                             char* row) const;
+  absl::Status EncodeMissing(const Feature& feature,
+                             const std::function<std::vector<std::string>()>& names,
+                             char* at) const;
+  absl::Status EncodeName(const Feature& feature, std::string_view name, char* at) const;
+  absl::Status EncodeText(const Feature& feature, std::string_view text, char* at) const;
+  absl::Status EncodeRaw(const Feature& feature, const FeatureValues& values, char* at) const;
+  absl::Status EncodeImage(const Feature& feature, const FeatureValues& values, char* at) const;
+  // Stores a value of the target's type.
+  template <typename T>
+  absl::Status Store(const Feature& feature, T value, char* at) const;
+  template <typename T>
+  absl::Status StoreAll(const Feature& feature, const std::vector<T>& values, char* at) const;
+  absl::Status CheckCount(const Feature& feature, const FeatureValues& values) const;
+
+  const std::vector<LabelSpec> labels_;
+  const int inputs_;
+  const double scale_;
+  const bool allow_nan_;
+  const Words words_;
+  std::vector<Target> targets_;
+  std::vector<std::unique_ptr<Feature>> features_;
+  std::vector<Wanted> wanted_;
+};
+
+}  // namespace cairn::worker
+
+#endif  // CAIRN_WORKER_DATA_FEATURES_FEATURE_ENCODER_H_

@@ -1,0 +1,79 @@
+#include "worker/data/features/text_vectorizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+
+namespace cairn::worker {
+namespace {
+
+bool IsSpace(char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); }
+
+// The number of bytes of the character that begins with this byte of UTF-8.
+size_t CharacterBytes(char first) {
+  const auto byte = static_cast<unsigned char>(first);
+  return byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+}
+
+}  // namespace
+
+TextVectorizer::TextVectorizer(const proto::TextVectorization& spec) {
+  const std::string& standardize = spec.standardize();
+  lowers_ = standardize.empty() || standardize.compare(0, 5, "lower") == 0;
+  strips_ = standardize.empty() || standardize.find("strip_punctuation") != std::string::npos;
+  if (spec.split() == "character") unit_ = Unit::kCharacter;
+  if (spec.split() == "none") unit_ = Unit::kText;
+}
+
+void TextVectorizer::Split(std::string_view text, std::string* scratch,
+                           std::vector<std::string_view>* tokens) const {
+  scratch->clear();
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (strips_ && absl::ascii_ispunct(byte)) continue;
+    // Only the letters of ASCII, as in TensorFlow's strings.lower.
+    *scratch += lowers_ ? static_cast<char>(absl::ascii_tolower(byte)) : c;
+  }
+  tokens->clear();
+  const std::string_view all = *scratch;
+  if (unit_ == Unit::kText) {
+    tokens->push_back(all);
+    return;
+  }
+  for (size_t begin = 0; begin < all.size();) {
+    size_t end = begin;
+    if (unit_ == Unit::kCharacter) {
+      end = std::min(all.size(), begin + CharacterBytes(all[begin]));
+    } else {
+      while (begin < all.size() && IsSpace(all[begin])) ++begin;
+      end = begin;
+      while (end < all.size() && !IsSpace(all[end])) ++end;
+    }
+    if (end > begin) tokens->push_back(all.substr(begin, end - begin));
+    begin = end;
+  }
+}
+
+void TokenCounts::AddText(std::string_view text) {
+  vectorizer_.Split(text, &scratch_, &tokens_);
+  for (const std::string_view token : tokens_) {
+    if (!token.empty()) ++counts_[std::string(token)];
+  }
+}
+
+void TokenCounts::Add(const TokenCounts& other) {
+  for (const auto& [token, count] : other.counts_) counts_[token] += count;
+}
+
+std::vector<std::string> TokenCounts::Vocabulary(int64_t most) const {
+  std::vector<std::pair<int64_t, std::string>> sorted;
+  for (const auto& [token, count] : counts_) sorted.emplace_back(count, token);
+  std::sort(sorted.rbegin(), sorted.rend());
+  if (static_cast<int64_t>(sorted.size()) > most) sorted.resize(most);
+  std::vector<std::string> tokens;
+  for (auto& [count, token] : sorted) tokens.push_back(std::move(token));
+  return tokens;
+}
+
+}  // namespace cairn::worker

@@ -1,0 +1,51 @@
+#ifndef CAIRN_WORKER_DATA_FEATURES_TEXT_VECTORIZER_H_
+#define CAIRN_WORKER_DATA_FEATURES_TEXT_VECTORIZER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "proto/job.pb.h"
+
+namespace cairn::worker {
+
+// Divides texts into tokens, as Keras's TextVectorization does. Immutable, thread-safe.
+class TextVectorizer {
+ public:
+  explicit TextVectorizer(const proto::TextVectorization& spec);
+
+  // Sets `*tokens` to the tokens of the text. They point into `*scratch`.
+  void Split(std::string_view text, std::string* scratch,
+             std::vector<std::string_view>* tokens) const;
+
+ private:
+  enum class Unit { kWord, kCharacter, kText };
+  bool lowers_ = true;
+  bool strips_ = true;
+  Unit unit_ = Unit::kWord;
+};
+
+// Counts the tokens of texts. Not thread-safe.
+class TokenCounts {
+ public:
+  explicit TokenCounts(const proto::TextVectorization& spec) : vectorizer_(spec) {}
+
+  void AddText(std::string_view text);
+  void Add(const TokenCounts& other);
+
+  // The most frequent tokens first; of those with the same count, the one with the larger bytes
+  // first, as in Keras. At most `most`.
+  std::vector<std::string> Vocabulary(int64_t most) const;
+
+ private:
+  TextVectorizer vectorizer_;
+  std::unordered_map<std::string, int64_t> counts_;
+  std::string scratch_;
+  std::vector<std::string_view> tokens_;
+};
+
+}  // namespace cairn::worker
+
+#endif  // CAIRN_WORKER_DATA_FEATURES_TEXT_VECTORIZER_H_

@@ -1,0 +1,356 @@
+#include "worker/data/parquet/parquet_file.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "common/printable.h"
+#include "common/status_macros.h"
+#include "worker/data/files/file_reader.h"
+
+namespace cairn::worker {
+namespace {
+
+// Row groups are joined to parts of this size, because each part is read by a query of its own.
+constexpr int64_t kPartRowsMin = 32768;
+// The most columns that a message lists.
+constexpr size_t kNamesShown = 20;
+// What DuckDB calls the number of a row in its file.
+constexpr char kRowNumber[] = "file_row_number";
+// The value of a folder that means null.
+constexpr char kNullFolder[] = "__HIVE_DEFAULT_PARTITION__";
+
+bool IsText(DuckdbType type) {
+  return type == DuckdbType::kVarchar || type == DuckdbType::kBlob || type == DuckdbType::kEnum;
+}
+
+bool IsWhole(DuckdbType type) {
+  return type >= DuckdbType::kBoolean && type <= DuckdbType::kUinteger;
+}
+
+// Numbers of more digits than a double are no values of a model.
+bool IsOtherNumber(DuckdbType type) {
+  return type == DuckdbType::kUbigint || type == DuckdbType::kDouble ||
+         type == DuckdbType::kHugeint || type == DuckdbType::kDecimal;
+}
+
+// The type of lists of `type`, as deep as the column's.
+std::string ListsOf(const char* type, int lists) {
+  std::string result = type;
+  for (int i = 0; i < lists; ++i) result += "[]";
+  return result;
+}
+
+// %41 stands for A.
+std::string Unescaped(std::string_view text) {
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto digit = [&](size_t at) {
+      return at < text.size() && absl::ascii_isxdigit(static_cast<unsigned char>(text[at]));
+    };
+    if (text[i] == '%' && digit(i + 1) && digit(i + 2)) {
+      result += static_cast<char>(std::stoi(std::string(text.substr(i + 1, 2)), nullptr, 16));
+      i += 2;
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
+template <typename T>
+T Load(const void* data, uint64_t index) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(data) + index * sizeof value, sizeof value);
+  return value;
+}
+
+// Collects the values of one column of a row.
+class RowReader {
+ public:
+  RowReader(const FeatureEncoder::Wanted& wanted, DuckdbColumn column)
+      : wanted_(wanted), column_(std::move(column)) {}
+
+  // InvalidArgument: nulls in a list, or lists of different lengths in a list.
+  absl::Status Read(const DuckdbVector& vector, uint64_t row, FeatureValues* values) {
+    values->count = 0;
+    values->bytes.clear();
+    values->floats.clear();
+    values->ints.clear();
+    values->doubles.clear();
+    values->kind = FeatureValues::Kind::kMissing;
+    if (vector.is_null(row)) return absl::OkStatus();
+    values->kind = KindOf(column_.type);
+    lengths_.assign(column_.lists, kNoLength);
+    return Add(vector, row, 0, values);
+  }
+
+ private:
+  static constexpr uint64_t kNoLength = UINT64_MAX;
+
+  static FeatureValues::Kind KindOf(DuckdbType type) {
+    if (IsText(type)) return FeatureValues::Kind::kBytes;
+    if (type == DuckdbType::kFloat) return FeatureValues::Kind::kFloats;
+    return type == DuckdbType::kDouble ? FeatureValues::Kind::kDoubles : FeatureValues::Kind::kInts;
+  }
+
+  absl::Status Wrong(const char* what) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat("column \"", PrintableLine(wanted_.name), "\" has ", what));
+  }
+
+  absl::Status Add(const DuckdbVector& vector, uint64_t row, int depth, FeatureValues* values) {
+    if (vector.is_null(row)) return Wrong("a null in a list; replace it when you write the file");
+    if (depth < column_.lists) {
+      const auto entry = Load<DuckdbVector::Entry>(vector.data, row);
+      // The outermost list may have any length; FeatureEncoder checks the number of values.
+      if (depth > 0) {
+        const uint64_t last = std::exchange(lengths_[depth], entry.length);
+        if (last != kNoLength && last != entry.length) {
+          return Wrong("lists of different lengths in a list");
+        }
+      }
+      for (uint64_t i = 0; i < entry.length; ++i) {
+        CAIRN_RETURN_IF_ERROR(Add(*vector.child, entry.offset + i, depth + 1, values));
+      }
+      return absl::OkStatus();
+    }
+    if (values->count++ >= wanted_.most) return absl::OkStatus();
+    switch (values->kind) {
+      case FeatureValues::Kind::kBytes:
+        values->bytes.push_back(DuckdbBytes(vector, row));
+        break;
+      case FeatureValues::Kind::kFloats:
+        values->floats.push_back(Load<float>(vector.data, row));
+        break;
+      case FeatureValues::Kind::kDoubles:
+        values->doubles.push_back(Load<double>(vector.data, row));
+        break;
+      default:
+        values->ints.push_back(Load<int64_t>(vector.data, row));
+    }
+    return absl::OkStatus();
+  }
+
+  const FeatureEncoder::Wanted& wanted_;
+  const DuckdbColumn column_;
+  std::vector<uint64_t> lengths_;  // Of the last list at each depth.
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ParquetFile>> ParquetFile::Open(const std::string& path) {
+  CAIRN_ASSIGN_OR_RETURN(const int descriptor, OpenDataFile(path));
+  std::unique_ptr<ParquetFile> file(new ParquetFile(path, descriptor));
+  CAIRN_ASSIGN_OR_RETURN(file->duckdb_, Duckdb::Open(file->Source()));
+  CAIRN_RETURN_IF_ERROR(file->ReadMetadata());
+  file->AddFolders();
+  return file;
+}
+
+ParquetFile::~ParquetFile() { close(descriptor_); }
+
+absl::Status ParquetFile::Malformed(const std::string& reason) const {
+  return absl::InvalidArgumentError(absl::StrCat("data file ", path_, ": ", reason));
+}
+
+// DuckDB reads the file by its descriptor: no name is a pattern or an address for it, and it can
+// read no other file.
+std::string ParquetFile::Source() const { return absl::StrCat("/proc/self/fd/", descriptor_); }
+
+absl::Status ParquetFile::Query(const std::string& sql, const Duckdb::Columns& columns,
+                                const Duckdb::Rows& rows) {
+  const absl::Status status = duckdb_->Query(sql, columns, rows);
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("data file ", path_, ": ",
+                                                  absl::StrReplaceAll(std::string(status.message()),
+                                                                      {{Source(), "the file"}})));
+}
+
+absl::Status ParquetFile::ReadMetadata() {
+  const std::string file = SqlText(Source());
+  CAIRN_RETURN_IF_ERROR(Query(
+      absl::StrCat("SELECT * FROM read_parquet(", file,
+                   ", hive_partitioning = false, file_row_number = true) LIMIT 0"),
+      [this](const std::vector<DuckdbColumn>& columns) {
+        for (const DuckdbColumn& column : columns) {
+          if (column.name == kRowNumber) continue;
+          columns_[column.name] = {column.type, column.lists};
+        }
+        return absl::OkStatus();
+      },
+      nullptr));
+  int64_t part = 0;
+  CAIRN_RETURN_IF_ERROR(
+      Query(absl::StrCat("SELECT row_group_num_rows::BIGINT FROM parquet_metadata(", file,
+                         ") GROUP BY row_group_id, row_group_num_rows ORDER BY row_group_id"),
+            nullptr, [&](const std::vector<DuckdbVector>& columns, uint64_t rows) {
+              for (uint64_t i = 0; i < rows; ++i) {
+                part += Load<int64_t>(columns[0].data, i);
+                if (part < kPartRowsMin) continue;
+                parts_.push_back(std::exchange(part, 0));
+              }
+              return absl::OkStatus();
+            }));
+  if (part > 0) parts_.push_back(part);
+  return absl::OkStatus();
+}
+
+void ParquetFile::AddFolders() {
+  std::vector<std::string> folders = absl::StrSplit(path_, '/');
+  folders.pop_back();
+  for (const std::string& folder : folders) {
+    const size_t sign = folder.find('=');
+    if (sign == std::string::npos || sign == 0) continue;
+    Column column;
+    column.is_folder = true;
+    const std::string value = folder.substr(sign + 1);
+    if (value != kNullFolder) column.value = Unescaped(value);
+    columns_.emplace(Unescaped(folder.substr(0, sign)), std::move(column));
+  }
+}
+
+absl::StatusOr<const ParquetFile::Column*> ParquetFile::Find(const std::string& name) const {
+  const auto found = columns_.find(name);
+  if (found != columns_.end()) return &found->second;
+  std::vector<std::string> names;
+  for (const auto& [each, column] : columns_) {
+    if (names.size() < kNamesShown) names.push_back(PrintableLine(each));
+  }
+  const size_t more = columns_.size() - names.size();
+  return Malformed(absl::StrCat("it has no column \"", PrintableLine(name), "\"; it has ",
+                                absl::StrJoin(names, ", "),
+                                more > 0 ? absl::StrCat(" and ", more, " more") : ""));
+}
+
+absl::StatusOr<std::string> ParquetFile::SqlOf(const job::RowFilter& filter) const {
+  using Kind = job::RowFilter::Kind;
+  if (filter.kind == Kind::kNot) {
+    CAIRN_ASSIGN_OR_RETURN(const std::string term, SqlOf(filter.terms[0]));
+    return absl::StrCat("(NOT ", term, ")");
+  }
+  if (filter.kind == Kind::kAnd || filter.kind == Kind::kOr) {
+    std::vector<std::string> terms;
+    for (const job::RowFilter& term : filter.terms) {
+      CAIRN_ASSIGN_OR_RETURN(terms.emplace_back(), SqlOf(term));
+    }
+    return absl::StrCat("(", absl::StrJoin(terms, filter.kind == Kind::kAnd ? " AND " : " OR "),
+                        ")");
+  }
+  CAIRN_ASSIGN_OR_RETURN(const Column* const column, Find(filter.column));
+  std::string subject = SqlName(filter.column);
+  if (column->is_folder) subject = column->value ? SqlText(*column->value) : "NULL::VARCHAR";
+  if (filter.kind == Kind::kIsNull) return absl::StrCat("(", subject, " IS NULL)");
+  std::vector<std::string> values;
+  for (const job::RowFilter::Value& value : filter.values) {
+    values.push_back(value.is_text ? SqlText(value.text) : value.text);
+  }
+  // The texts of folders may be numbers.
+  const bool has_number = std::any_of(filter.values.begin(), filter.values.end(),
+                                      [](const auto& value) { return !value.is_text; });
+  if (column->is_folder && has_number) subject = absl::StrCat("TRY_CAST(", subject, " AS DOUBLE)");
+  if (filter.kind == Kind::kIn) {
+    return absl::StrCat("(", subject, " IN (", absl::StrJoin(values, ", "), "))");
+  }
+  return absl::StrCat("(", subject, " ", filter.comparison, " ", values[0], ")");
+}
+
+absl::StatusOr<std::string> ParquetFile::WhereOf(const Selection& selection) const {
+  std::string where =
+      absl::StrCat(" FROM read_parquet(", SqlText(Source()),
+                   ", hive_partitioning = false, file_row_number = true) WHERE ", kRowNumber,
+                   " >= ", selection.first, " AND ", kRowNumber, " < ", selection.end);
+  if (selection.filter == nullptr) return where;
+  CAIRN_ASSIGN_OR_RETURN(const std::string filter, SqlOf(*selection.filter));
+  return absl::StrCat(where, " AND ", filter);
+}
+
+absl::StatusOr<std::string> ParquetFile::ExpressionOf(const FeatureEncoder::Wanted& wanted) const {
+  CAIRN_ASSIGN_OR_RETURN(const Column* const column, Find(wanted.name));
+  if (column->is_folder) {
+    if (!column->value) return std::string("NULL::VARCHAR");
+    const std::string text = SqlText(*column->value);
+    if (wanted.is_names || wanted.is_file) return text;
+    // A number, unless it is none.
+    return column->value->find_first_not_of("0123456789+-.eE") == std::string::npos
+               ? absl::StrCat("TRY_CAST(", text, " AS DOUBLE)")
+               : text;
+  }
+  const std::string name = SqlName(wanted.name);
+  const auto cast = [&](const char* type) {
+    return absl::StrCat("CAST(", name, " AS ", ListsOf(type, column->lists), ")");
+  };
+  if (IsText(column->type)) return name;
+  if (IsWhole(column->type)) return cast(wanted.is_names ? "VARCHAR" : "BIGINT");
+  if (wanted.is_names && column->type == DuckdbType::kUbigint) return cast("VARCHAR");
+  if (column->type == DuckdbType::kFloat) return name;
+  if (IsOtherNumber(column->type)) return cast("DOUBLE");
+  return Malformed(absl::StrCat(
+      "column \"", PrintableLine(wanted.name),
+      "\" has neither numbers nor texts nor lists of them; convert it when you write the file"));
+}
+
+absl::Status ParquetFile::ForEachRow(const std::vector<FeatureEncoder::Wanted>& wanted,
+                                     const Selection& selection, const OnRow& on_row) {
+  std::string sql = "SELECT ";
+  for (const FeatureEncoder::Wanted& each : wanted) {
+    CAIRN_ASSIGN_OR_RETURN(const std::string expression, ExpressionOf(each));
+    absl::StrAppend(&sql, expression, ", ");
+  }
+  CAIRN_ASSIGN_OR_RETURN(const std::string where, WhereOf(selection));
+  absl::StrAppend(&sql, kRowNumber, where);
+  std::vector<RowReader> readers;
+  std::vector<FeatureValues> values(wanted.size());
+  return Query(
+      sql,
+      [&](const std::vector<DuckdbColumn>& columns) {
+        for (size_t i = 0; i < wanted.size(); ++i) readers.emplace_back(wanted[i], columns[i]);
+        return absl::OkStatus();
+      },
+      [&](const std::vector<DuckdbVector>& columns, uint64_t rows) -> absl::Status {
+        for (uint64_t row = 0; row < rows; ++row) {
+          const auto number = Load<int64_t>(columns.back().data, row);
+          absl::Status status;
+          for (size_t i = 0; i < wanted.size() && status.ok(); ++i) {
+            status = readers[i].Read(columns[i], row, &values[i]);
+          }
+          if (status.ok()) status = on_row(number, values);
+          if (status.ok()) continue;
+          return absl::Status(status.code(), absl::StrCat("row ", number, ": ", status.message()));
+        }
+        return absl::OkStatus();
+      });
+}
+
+absl::Status ParquetFile::AddNames(const std::string& column, const job::RowFilter* filter,
+                                   std::set<std::string>* names) {
+  CAIRN_ASSIGN_OR_RETURN(const Column* const found, Find(column));
+  const FeatureEncoder::Wanted wanted = {column, 1, true, false};
+  CAIRN_ASSIGN_OR_RETURN(std::string expression, ExpressionOf(wanted));
+  if (found->lists > 0) expression = absl::StrCat("unnest(", expression, ", recursive := true)");
+  CAIRN_ASSIGN_OR_RETURN(const std::string where, WhereOf({filter}));
+  return Query(
+      absl::StrCat("SELECT DISTINCT name FROM (SELECT ", expression, " AS name", where, ")"),
+      [&](const std::vector<DuckdbColumn>& columns) {
+        return IsText(columns[0].type)
+                   ? absl::OkStatus()
+                   : absl::InvalidArgumentError(
+                         absl::StrCat("column \"", PrintableLine(column), "\" has no names"));
+      },
+      [&](const std::vector<DuckdbVector>& columns, uint64_t rows) {
+        for (uint64_t row = 0; row < rows; ++row) {
+          if (!columns[0].is_null(row)) names->emplace(DuckdbBytes(columns[0], row));
+        }
+        return absl::OkStatus();
+      });
+}
+
+}  // namespace cairn::worker

@@ -1,0 +1,86 @@
+#ifndef CAIRN_WORKER_DATA_PARQUET_PARQUET_FILE_H_
+#define CAIRN_WORKER_DATA_PARQUET_PARQUET_FILE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "job/data_formats/row_filter.h"
+#include "worker/data/features/feature_encoder.h"
+#include "worker/data/features/feature_values.h"
+#include "worker/data/parquet/duckdb.h"
+
+namespace cairn::worker {
+
+// A Parquet file. Its columns are those of its contents and, for each folder NAME=VALUE of its
+// path, a column of texts with this value. All errors name the file; InvalidArgument: its contents
+// are not what is read. Not thread-safe.
+class ParquetFile {
+ public:
+  // Reads the file's metadata. Errors as OpenDataFile and Duckdb::Open.
+  static absl::StatusOr<std::unique_ptr<ParquetFile>> Open(const std::string& path);
+  ~ParquetFile();
+  ParquetFile(const ParquetFile&) = delete;
+  ParquetFile& operator=(const ParquetFile&) = delete;
+
+  // The numbers of rows of its parts, which can be read alone: some row groups that follow each
+  // other. A file without rows has no parts.
+  const std::vector<int64_t>& parts() const { return parts_; }
+
+  // Which rows are read.
+  struct Selection {
+    const job::RowFilter* filter = nullptr;  // Null: all.
+    int64_t first = 0;
+    int64_t end = INT64_MAX;
+  };
+  // Called for a row, whose number counts all rows of the file from 0.
+  using OnRow = std::function<absl::Status(int64_t row, const std::vector<FeatureValues>& values)>;
+
+  // Reads the columns `wanted`, of which there are no more values than it wants, and calls `on_row`
+  // for each row in the order of the file. Reads only these columns, and those of the filter, of
+  // the row groups that may have selected rows. An InvalidArgument of `on_row` gets the row's
+  // number.
+  absl::Status ForEachRow(const std::vector<FeatureEncoder::Wanted>& wanted,
+                          const Selection& selection, const OnRow& on_row);
+
+  // Adds the distinct values of a column, or of the items of its lists, as texts. Nulls are none.
+  absl::Status AddNames(const std::string& column, const job::RowFilter* filter,
+                        std::set<std::string>* names);
+
+ private:
+  struct Column {
+    DuckdbType type = DuckdbType::kVarchar;
+    int lists = 0;
+    bool is_folder = false;            // Of the path.
+    std::optional<std::string> value;  // Of the path; empty for a null.
+  };
+
+  ParquetFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  absl::Status ReadMetadata();
+  void AddFolders();
+  absl::Status Query(const std::string& sql, const Duckdb::Columns& columns,
+                     const Duckdb::Rows& rows);
+  std::string Source() const;
+  absl::StatusOr<const Column*> Find(const std::string& name) const;
+  absl::StatusOr<std::string> SqlOf(const job::RowFilter& filter) const;
+  absl::StatusOr<std::string> WhereOf(const Selection& selection) const;
+  absl::StatusOr<std::string> ExpressionOf(const FeatureEncoder::Wanted& wanted) const;
+  absl::Status Malformed(const std::string& reason) const;
+
+  const std::string path_;
+  const int descriptor_;
+  std::unique_ptr<Duckdb> duckdb_;
+  std::map<std::string, Column> columns_;
+  std::vector<int64_t> parts_;
+};
+
+}  // namespace cairn::worker
+
+#endif  // CAIRN_WORKER_DATA_PARQUET_PARQUET_FILE_H_

@@ -1,0 +1,29 @@
+#ifndef CAIRN_WORKER_DATA_PARQUET_PARQUET_SOURCE_H_
+#define CAIRN_WORKER_DATA_PARQUET_PARQUET_SOURCE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "worker/data/data_reader.h"
+
+namespace cairn::worker {
+
+// Reads a source of Parquet files. If the plan has an index of them, a part of a file (some of its
+// row groups) is read when its rows are first used, and stays in the storage of the plan. It must
+// then be as it was inspected (DataLoss). Errors as ParquetFile and FeatureEncoder.
+absl::StatusOr<SourceArrays> ReadParquet(const ReadRequest& request);
+
+// Folders stand for the .parquet files in them at any depth.
+absl::StatusOr<std::vector<std::string>> ListParquet(const proto::DataSource& source,
+                                                     const std::vector<std::string>& names,
+                                                     bool needs_labels);
+
+// Adds the vocabularies of the columns that have none in the job file.
+absl::Status InspectParquet(const proto::DataSource& train, const SourceFiles& files,
+                            const ChooseTrainingRows& choose, proto::DataPlan* plan);
+
+}  // namespace cairn::worker
+
+#endif  // CAIRN_WORKER_DATA_PARQUET_PARQUET_SOURCE_H_
