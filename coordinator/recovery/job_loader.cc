@@ -80,6 +80,7 @@ JobLoader::JobLoader(const Membership* members, JournaledJob* job)
       full_members_(cluster::MembersOf(FullPartition())),
       absent_(AbsentNow()),
       away_since_(ps_count_),
+      cut_off_(members, job->run().cut_off_ps()),
       survey_(ps_count_),
       restore_(ps_count_, absent_),
       replicas_(ps_count_, absent_),
@@ -179,9 +180,9 @@ std::set<uint32_t> JobLoader::NextAbsent(EventTime now) const {
     const std::optional<absl::Duration>& since = away_since_[ps];
     const bool overdue =
         since.has_value() && now.monotonic - *since >= members_.options().rejoin_timeout;
-    const bool is_live = members_.IsLive(PsTask(ps));
-    any_lives |= is_live;
-    if (!is_live && (overdue || absent_.contains(ps))) absent.insert(ps);
+    const bool is_there = members_.IsLive(PsTask(ps)) && !IsCutOff(ps);
+    any_lives |= is_there;
+    if (!is_there && (overdue || IsCutOff(ps) || absent_.contains(ps))) absent.insert(ps);
   }
   if (any_lives) return absent;
   // Nobody is there to take the blocks.
@@ -196,21 +197,43 @@ std::string JobLoader::Returned() const {
   if (!elastic()) return "";
   std::set<uint32_t> returned;
   for (const uint32_t ps : full_members_) {
-    if (absent_.contains(ps) && members_.IsLive(PsTask(ps))) returned.insert(ps);
+    const bool is_there = members_.IsLive(PsTask(ps)) && !IsCutOff(ps);
+    if (absent_.contains(ps) && is_there) returned.insert(ps);
   }
   return PsNames(returned);
 }
 
 std::string JobLoader::Overdue(EventTime now) const {
   std::set<uint32_t> overdue = NextAbsent(now);
-  for (const uint32_t ps : absent_) overdue.erase(ps);
+  std::erase_if(overdue, [this](uint32_t ps) { return IsAbsent(ps) || IsCutOff(ps); });
   return PsNames(overdue);
+}
+
+void JobLoader::UpdateGaps(EventTime now) {
+  if (!elastic()) return;
+  std::vector<uint32_t> present = full_members_;
+  std::erase_if(present, [this](uint32_t ps) { return IsAbsent(ps); });
+  cut_off_.Update(std::move(present), replicated(), now.monotonic);
+  // Journaled with the generation that begins.
+  const std::vector<uint32_t> cut_off = cut_off_.All();
+  job_.run().mutable_cut_off_ps()->Assign(cut_off.begin(), cut_off.end());
+}
+
+std::string JobLoader::CutOff() const {
+  std::set<uint32_t> gone;
+  std::vector<std::string> why;
+  for (const uint32_t ps : cut_off_.All()) {
+    if (!IsAbsent(ps)) gone.insert(ps), why.push_back(cut_off_.Why(ps));
+  }
+  if (gone.empty()) return "";
+  return absl::StrCat(absl::StrJoin(why, ", "), ": the job goes on without ", PsNames(gone));
 }
 
 void JobLoader::ChangeMembers(EventTime now, Outbox* outbox) {
   const std::string returned = Returned();
   const std::string overdue = Overdue(now);
-  if (returned.empty() && overdue.empty()) return;
+  const std::string cut_off = CutOff();
+  if (returned.empty() && overdue.empty() && cut_off.empty()) return;
   if (!returned.empty()) job_.Note(absl::StrCat(returned, " takes part again"), now);
   if (!overdue.empty()) {
     job_.Note(absl::StrCat("goes on without ", overdue, ", which did not come back within ",
@@ -218,6 +241,7 @@ void JobLoader::ChangeMembers(EventTime now, Outbox* outbox) {
                            ": its blocks move to the others"),
               now);
   }
+  if (!cut_off.empty()) job_.Note(cut_off, now);
   const uint64_t base = job_.run().base_checkpoint();
   if (job_.run().from_replicas()) {
     BeginFromReplicas(base, now, outbox);
