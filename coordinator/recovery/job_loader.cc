@@ -57,6 +57,7 @@ proto::Command ListCommand(uint64_t job_id) {
   return command;
 }
 
+// Whether each block is on the same ps.
 bool SamePlaces(const proto::PartitionMap& a, const proto::PartitionMap& b) {
   return a.ps_count() == b.ps_count() &&
          std::equal(a.blocks().begin(), a.blocks().end(), b.blocks().begin(), b.blocks().end(),
@@ -108,7 +109,10 @@ void JobLoader::Begin(uint64_t checkpoint, EventTime now, Outbox* outbox) {
 }
 
 void JobLoader::Place(proto::PartitionMap places, EventTime now, Outbox* outbox) {
-  if (SamePlaces(places, job_.plan()->partition())) return;
+  const proto::PartitionMap& before = job_.plan()->partition();
+  const bool same_absent = std::equal(places.absent().begin(), places.absent().end(),
+                                      before.absent().begin(), before.absent().end());
+  if (same_absent && SamePlaces(places, before)) return;
   if (job_.plan()->partition().ps_count() != ps_count_) {
     job_.Note(absl::StrCat("its blocks move from ", job_.plan()->partition().ps_count(), " to ",
                            ps_count_, " ps"),
@@ -147,8 +151,7 @@ std::set<uint32_t> JobLoader::AbsentNow() const {
 }
 
 bool JobLoader::elastic() const {
-  const int64_t blocks = job_.plan()->partition().blocks_size();
-  return members_.options().workers_hold_parameters && ps_count_ > 1 && blocks >= ps_count_;
+  return members_.options().workers_hold_parameters && ps_count_ > 1;
 }
 
 proto::PartitionMap JobLoader::FullPartition() const {

@@ -286,11 +286,11 @@ class CutOffMembers : public ::testing::Test {
     const json rate = FieldOf("worker", worker, "batches_per_second");
     return rate.is_number() && rate.get<double>() > 0;
   }
-  void ExpectExactEnd(int rollbacks) {
+  void ExpectExactEnd(int rollbacks, int workers_lost = 0) {
     const json status = cluster_.WaitForEnd("count", seconds(120));
     ASSERT_EQ(status.value("state", ""), "finished") << status << cluster_.Logs();
     EXPECT_EQ(status.value("rollbacks", -1), rollbacks) << status;
-    EXPECT_EQ(status.value("workers_lost", -1), 0) << status;
+    EXPECT_EQ(status.value("workers_lost", -1), workers_lost) << status;
     const CommandResult exported =
         cluster_.Cairn({"export", "count", "--output", cluster_.folder("export")});
     ASSERT_EQ(exported.exit_code, 0) << exported.errors;
@@ -302,6 +302,21 @@ class CutOffMembers : public ::testing::Test {
   cli::FaultProxy network_;
   std::map<int, std::vector<std::string>> routes_;
 };
+
+// A job of one block: the others have replicas, and no blocks.
+TEST_F(CutOffMembers, AJobWithFewerBlocksThanWorkersGoesOnWithoutOneThatStaysAway) {
+  cluster_.AddFlags("chief", {"--lease_seconds", "3", "--rejoin_timeout", "1"});
+  StartAll();
+  job_.more = R"({"partitioner": {"fixed_shards": 1}})";
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/4));
+  // The owner of the block, and one without.
+  for (const int worker : {0, 2}) cluster_.task("worker", worker).Kill();
+  ASSERT_NO_FATAL_FAILURE(WaitForNote("goes on without ps 0"));
+  ASSERT_NO_FATAL_FAILURE(TrainOn());
+  for (const int worker : {0, 2}) cluster_.Start("worker", worker);
+  ASSERT_NO_FATAL_FAILURE(WaitForNote("takes part again"));
+  ExpectExactEnd(/*rollbacks=*/0, /*workers_lost=*/2);
+}
 
 TEST_F(CutOffMembers, OneOfTwoThatDoNotReachEachOtherLeavesUntilTheyDo) {
   const int from_2_to_0 = LinkOf(2, 0);
