@@ -195,6 +195,21 @@ absl::Status CheckBlock(const proto::PartitionMap& map, int index, uint32_t vari
   return absl::OkStatus();
 }
 
+absl::Status CheckAbsent(const proto::PartitionMap& map) {
+  for (const uint32_t absent : map.absent()) {
+    if (absent >= map.ps_count()) {
+      return absl::InvalidArgumentError(absl::StrCat("the partition map has an absent ps ", absent,
+                                                     ", but only ", map.ps_count(), " ps"));
+    }
+    for (const proto::PartitionMap::Block& block : map.blocks()) {
+      if (block.ps() != absent) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("the partition map has a block on ps ", absent, ", which is absent"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<proto::PartitionMap> PlaceVariables(absl::Span<const VariableExtent> variables,
@@ -241,6 +256,7 @@ proto::PartitionMap RebalanceBlocks(proto::PartitionMap map, uint32_t ps_count) 
   CAIRN_CHECK(ps_count >= 1);
   if (map.ps_count() == ps_count) return map;
   map.set_ps_count(ps_count);
+  map.clear_absent();
   int64_t total = 0;
   for (int block = 0; block < map.blocks_size(); ++block) total += BlockBytes(map, block);
   const int64_t share = total / ps_count;
@@ -270,6 +286,7 @@ std::vector<uint32_t> MembersOf(const proto::PartitionMap& map) {
   const bool all = static_cast<uint32_t>(map.blocks_size()) < map.ps_count();
   std::vector<bool> has_blocks(map.ps_count(), all);
   for (const proto::PartitionMap::Block& block : map.blocks()) has_blocks[block.ps()] = true;
+  for (const uint32_t ps : map.absent()) has_blocks[ps] = false;
   std::vector<uint32_t> members;
   for (uint32_t ps = 0; ps < map.ps_count(); ++ps) {
     if (has_blocks[ps]) members.push_back(ps);
@@ -302,11 +319,13 @@ proto::PartitionMap MoveBlocksFrom(const std::set<uint32_t>& absent, proto::Part
     load[least] += BlockBytes(map, block);
     map.mutable_blocks(block)->set_ps(least);
   }
+  map.mutable_absent()->Assign(absent.begin(), absent.end());
   return map;
 }
 
 absl::Status ValidatePartitionMap(const proto::PartitionMap& map) {
   CAIRN_RETURN_IF_ERROR(CheckPsCount(map.ps_count()));
+  CAIRN_RETURN_IF_ERROR(CheckAbsent(map));
   std::vector<std::tuple<std::string, absl::Span<const int64_t>, bool>> shapes;
   for (const proto::PartitionMap::Variable& variable : map.variables()) {
     shapes.emplace_back(variable.name(), variable.shape(), variable.whole());

@@ -55,17 +55,16 @@ absl::StatusOr<proto::PartitionMap> PlaceVariables(absl::Span<const VariableExte
 
 // Assigns the same blocks to `ps_count` >= 1 ps. Moves as few blocks as possible: a block moves
 // only if its ps no longer exists or already has its share. Moved blocks go, largest first, to the
-// ps with the least bytes. The resulting loads differ by at most one block. Deterministic; returns
-// `map` unchanged if the number of ps is the same.
+// ps with the least bytes. The resulting loads differ by at most one block, and no ps is absent.
+// Deterministic; returns `map` unchanged if the number of ps is the same.
 proto::PartitionMap RebalanceBlocks(proto::PartitionMap map, uint32_t ps_count);
 
 // The ps that take part in a job: those that have blocks, ascending. With fewer blocks than ps, all
-// ps take part.
+// that are not absent take part.
 std::vector<uint32_t> MembersOf(const proto::PartitionMap& map);
 
-// Moves the blocks of the ps in `absent`, largest first, to the other ps that have blocks, each to
-// the one with the least bytes. Deterministic. Requires that there are other ps with blocks, and at
-// least as many blocks as ps.
+// Moves the blocks of the ps in `absent`, largest first, to the other members, each to the one with
+// the least bytes. Deterministic. Requires that there are other members.
 proto::PartitionMap MoveBlocksFrom(const std::set<uint32_t>& absent, proto::PartitionMap map);
 
 // Checks a map from an untrusted source: every row of every variable is in exactly one block,

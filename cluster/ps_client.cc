@@ -181,7 +181,8 @@ class PsClient::Impl {
   template <typename Selected>
   void CancelIf(Selected selected);
 
-  std::optional<Silence> LongestSilence() const;
+  std::vector<Silence> Silences() const;
+  void Ping(int ps);
   const PsClientOptions& options() const { return options_; }
 
  private:
@@ -201,6 +202,7 @@ class PsClient::Impl {
     // When the first of the requests began that have had no answer since; infinite if there is
     // none. Pings are sent meanwhile.
     absl::Time silent_since = absl::InfiniteFuture();
+    bool pinged = false;  // A ping has no answer yet.
   };
 
   const PsClientOptions options_;
@@ -472,33 +474,40 @@ void PsClient::Impl::AttemptEnded(int ps, absl::Time begun, const grpc::Status& 
   connection.made = absl::Now();
 }
 
-// Each is pinged until it answers. If a ping was on its way already when the last silence ended,
-// there are two for a moment.
 void PsClient::Impl::PingSilentPs() {
   std::vector<int> silent;
   {
     MutexLock lock(&connections_mutex_);
     silent.swap(unpinged_);
   }
-  for (const int ps : silent) {
-    Request request = {"Ping", ps, kPingGroup, options_.ping_timeout};
-    request.encode = [](const FrameRoom&) { return EncodeFrame(proto::Frame(), {}); };
-    request.read = [](const Frame&) { return absl::OkStatus(); };
-    request.finish = [](const absl::Status&) {};
-    Start(std::move(request));
-  }
+  for (const int ps : silent) Ping(ps);
 }
 
-std::optional<PsClient::Silence> PsClient::Impl::LongestSilence() const {
-  MutexLock lock(&connections_mutex_);
-  const auto longest = std::min_element(
-      connections_.begin(), connections_.end(),
-      [](const Connection& a, const Connection& b) { return a.silent_since < b.silent_since; });
-  if (longest == connections_.end() || longest->silent_since == absl::InfiniteFuture()) {
-    return std::nullopt;
+// Repeated, as every request, until the ps answers. One at a time for each ps.
+void PsClient::Impl::Ping(int ps) {
+  {
+    MutexLock lock(&connections_mutex_);
+    if (std::exchange(connections_[ps].pinged, true)) return;
   }
-  return Silence{static_cast<int>(longest - connections_.begin()),
-                 absl::Now() - longest->silent_since};
+  Request request = {"Ping", ps, kPingGroup, options_.ping_timeout};
+  request.encode = [](const FrameRoom&) { return EncodeFrame(proto::Frame(), {}); };
+  request.read = [](const Frame&) { return absl::OkStatus(); };
+  request.finish = [this, ps](const absl::Status&) {
+    MutexLock lock(&connections_mutex_);
+    connections_[ps].pinged = false;
+  };
+  Start(std::move(request));
+}
+
+std::vector<PsClient::Silence> PsClient::Impl::Silences() const {
+  std::vector<Silence> silences;
+  MutexLock lock(&connections_mutex_);
+  const absl::Time now = absl::Now();
+  for (size_t ps = 0; ps < connections_.size(); ++ps) {
+    const absl::Time since = connections_[ps].silent_since;
+    if (since != absl::InfiniteFuture()) silences.push_back({static_cast<int>(ps), now - since});
+  }
+  return silences;
 }
 
 void PsClient::Impl::Serve() {
@@ -563,8 +572,15 @@ void PsClient::Impl::CancelIf(Selected selected) {
 PsClient::PsClient(const PsClientOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 PsClient::~PsClient() = default;
 int PsClient::ps_count() const { return impl_->ps_count(); }
+void PsClient::Ping(int ps) { impl_->Ping(ps); }
+std::vector<PsClient::Silence> PsClient::Silences() const { return impl_->Silences(); }
 std::optional<PsClient::Silence> PsClient::LongestSilence() const {
-  return impl_->LongestSilence();
+  const std::vector<Silence> silences = Silences();
+  const auto longest =
+      std::max_element(silences.begin(), silences.end(),
+                       [](const Silence& a, const Silence& b) { return a.duration < b.duration; });
+  if (longest == silences.end()) return std::nullopt;
+  return *longest;
 }
 
 void PsClient::Pull(int ps, proto::PullHeader header, std::vector<absl::Span<float>> destinations,

@@ -70,10 +70,15 @@ class PsClient {
     int ps = 0;
     absl::Duration duration;
   };
-  // The ps that has answered nothing for the longest time since a request to it had no answer;
-  // nullopt if none is silent. A silent ps is pinged until it answers, so a parked request does not
-  // make it silent, and the end of a request does not end the silence.
+  // The ps that have answered nothing since a request to them had no answer, ascending. A silent ps
+  // is pinged until it answers, so a parked request does not make it silent, and the end of a
+  // request does not end the silence.
+  std::vector<Silence> Silences() const;
+  // Nullopt if none is silent.
   std::optional<Silence> LongestSilence() const;
+
+  // Asks a ps whether it answers; see Silences.
+  void Ping(int ps);
 
   // `header` without its envelope. One destination for each of header.blocks, of the block's size.
   // They are written unless the result is batch_applied; what they hold counts only if it is OK.

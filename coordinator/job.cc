@@ -324,6 +324,10 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
       if (!loader_->IsAbsent(ps)) loader_->RequestSnapshotLists(ps, AllManifests(), outbox);
     }
   }
+  // One that was cut off still has the blocks of an older generation.
+  for (uint32_t ps = 0; ps < plan()->partition().ps_count(); ++ps) {
+    if (loader_->IsAbsent(ps)) outbox->Send(PsTask(ps), StopCommand(id()));
+  }
   outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.begin_training"); });
   AdoptWorkers(now, outbox);
 }
@@ -340,6 +344,7 @@ void Job::AdoptWorkers(EventTime now, Outbox* outbox) {
   }
   leases_.clear();
   for (const TaskId worker : workers_.Live(/*with_evaluators=*/true)) {
+    if (IsCutOff(worker)) workers_.SetStuck(worker, true);
     if (workers_.IsStuck(worker)) training_->SetStuck(worker, true, outbox);
   }
   for (const auto& [worker, report] : buffered_reports_.TakeAll()) {
@@ -511,6 +516,7 @@ void Job::OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, 
 
 void Job::OnPsHeartbeat(uint32_t ps, const proto::Heartbeat& heartbeat, EventTime now) {
   if (!loader_.has_value()) return;
+  loader_->UpdateGaps(now);
   loader_->OnDiskProgress(ps, heartbeat.disk_progress(), now);
   if (training_ != nullptr) training_->OnDiskProgress(ps, heartbeat.disk_progress(), now);
   const uint64_t duplicates_refused = heartbeat.duplicates_refused();
@@ -538,6 +544,11 @@ void Job::Advance(EventTime now, Outbox* outbox) {
   if (lost_ps_.has_value()) {
     const uint32_t ps = *std::exchange(lost_ps_, std::nullopt);
     PsLost(ps, now, outbox);
+  }
+  if (trains() || Resuming()) {
+    if (const std::string cut_off = loader_->CutOff(); !cut_off.empty()) {
+      Recover(cut_off, now, outbox);
+    }
   }
   if (trains()) {
     if (const std::string returned = loader_->Returned(); !returned.empty()) {
@@ -570,15 +581,27 @@ void Job::RetryWorkers(EventTime now, Outbox* outbox) {
 // A worker's process lives as long as its heartbeats come, but its trainer may hang in a read.
 void Job::OnWorkerHeartbeat(TaskId worker, EventTime now, Outbox* outbox) {
   const absl::Duration hangs = members_.WithoutProgress(worker);
-  const bool stuck = hangs > members_.options().progress_timeout &&
-                     (training_ == nullptr || hangs > training_->Patience());
+  const bool hangs_too_long = hangs > members_.options().progress_timeout &&
+                              (training_ == nullptr || hangs > training_->Patience());
+  const bool stuck = hangs_too_long || IsCutOff(worker);
   if (!workers_.SetStuck(worker, stuck)) return;
   if (stuck && inspector_ == worker) inspector_.reset();
   if (training_ != nullptr) training_->SetStuck(worker, stuck, outbox);
   const std::string doing = members_.ActivityText(worker);
-  journaled_.Note(stuck ? absl::StrCat(worker.Name(), " is ", doing, "; others get its work")
-                        : absl::StrCat(worker.Name(), " goes on"),
+  journaled_.Note(!stuck ? absl::StrCat(worker.Name(), " goes on")
+                  : hangs_too_long
+                      ? absl::StrCat(worker.Name(), " is ", doing, "; others get its work")
+                      : absl::StrCat(worker.Name(), " is cut off; others get its work"),
                   now);
+}
+
+// Whether other members do not reach the parameters in the worker's process.
+bool Job::IsCutOff(TaskId worker) const {
+  if (!loader_.has_value()) return false;
+  for (uint32_t ps = 0; ps < members_.options().ps_addresses.size(); ++ps) {
+    if (loader_->IsCutOff(ps) && members_.InOneProcess(worker, PsTask(ps))) return true;
+  }
+  return false;
 }
 
 void Job::WatchProgress(EventTime now, Outbox* outbox) {

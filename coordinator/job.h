@@ -114,6 +114,7 @@ class Job {
   void KeepLateReport(TaskId worker, const proto::WorkReport& report);
   void OnPsHeartbeat(uint32_t ps, const proto::Heartbeat& heartbeat, EventTime now);
   void OnWorkerHeartbeat(TaskId worker, EventTime now, Outbox* outbox);
+  bool IsCutOff(TaskId worker) const;
 
   void AdvanceInspection(Outbox* outbox);
   void RetryWorkers(EventTime now, Outbox* outbox);

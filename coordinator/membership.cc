@@ -201,6 +201,7 @@ Membership::Joined Membership::Join(uint64_t session, const proto::Join& join, a
                   .session = session,
                   .joined = now,
                   .last_heard = now,
+                  .heard_since = now,
                   .named = IsNamed(task),
                   .pid = join.pid(),
                   .address = join.address(),
@@ -215,7 +216,9 @@ Membership::Joined Membership::Join(uint64_t session, const proto::Join& join, a
 std::optional<TaskId> Membership::Heard(uint64_t session, absl::Duration now) {
   auto it = sessions_.find(session);
   if (it == sessions_.end()) return std::nullopt;
-  members_[it->second].last_heard = now;
+  Member& member = members_[it->second];
+  if (now - member.last_heard > options_.lease / 2) member.heard_since = now;
+  member.last_heard = now;
   return it->second;
 }
 
@@ -232,7 +235,15 @@ void Membership::OnHeartbeat(TaskId task, const proto::Heartbeat& heartbeat) {
   const auto it = members_.find(task);
   if (it == members_.end()) return;
   it->second.activity = heartbeat.activity();
-  it->second.disk_free = std::max<int64_t>(0, heartbeat.disk_free_bytes());
+  Member& member = it->second;
+  member.disk_free = std::max<int64_t>(0, heartbeat.disk_free_bytes());
+  member.silent_ps.clear();
+  if (task.role != proto::PS) return;
+  for (const proto::SilentPs& silent : heartbeat.silent_ps()) {
+    if (silent.ps() >= options_.ps_addresses.size()) continue;
+    member.silent_ps[silent.ps()] =
+        member.last_heard - absl::Milliseconds(std::max<int64_t>(0, silent.milliseconds()));
+  }
 }
 
 absl::Duration Membership::WithoutProgress(TaskId worker) const {
@@ -256,6 +267,44 @@ absl::Duration Membership::CutOffFromPs(const Member& worker) const {
   return std::clamp(absl::Milliseconds(worker.activity.milliseconds_of_silence()),
                     absl::ZeroDuration(),
                     std::max(absl::ZeroDuration(), worker.last_heard - ps->joined));
+}
+
+// A process that is stopped answers neither the others nor this coordinator: that is no gap, and
+// none while its first heartbeats come before its answers.
+std::vector<Membership::Gap> Membership::PsGaps() const {
+  std::vector<Gap> gaps;
+  for (const auto& [task, from] : members_) {
+    if (task.role != proto::PS || !from.live()) continue;
+    for (const auto& [ps, silent_since] : from.silent_ps) {
+      const Member* const to = Find(PsTask(ps));
+      if (to == nullptr || !to->live()) continue;
+      const absl::Duration since = std::max({silent_since, from.heard_since, to->heard_since});
+      const absl::Duration duration = std::min(from.last_heard, to->last_heard) - since;
+      if (duration > absl::ZeroDuration()) gaps.push_back({task.index, ps, duration});
+    }
+  }
+  return gaps;
+}
+
+bool Membership::InOneProcess(TaskId a, TaskId b) const {
+  const Member* const first = Find(a);
+  const Member* const second = Find(b);
+  return first != nullptr && second != nullptr && first->pid != 0 && first->pid == second->pid &&
+         first->host == second->host;
+}
+
+// The longest gap of a ps that has lasted too long: "no answer from ps 0, 83 s", or empty.
+std::string Membership::GapText(uint32_t ps) const {
+  absl::Duration longest = options_.progress_timeout;
+  std::string text;
+  for (const Gap& gap : PsGaps()) {
+    if (gap.duration <= longest || (gap.from != ps && gap.to != ps)) continue;
+    longest = gap.duration;
+    const std::string seconds = absl::StrCat(", ", absl::ToInt64Seconds(longest), " s");
+    text = gap.from == ps ? absl::StrCat("no answer from ps ", gap.to, seconds)
+                          : absl::StrCat("does not answer ps ", gap.from, seconds);
+  }
+  return text;
 }
 
 std::string Membership::ActivityText(TaskId worker) const {
@@ -282,7 +331,10 @@ std::vector<Membership::Expired> Membership::Tick(absl::Duration now) {
   // A suspended machine or a stalled loop receives no heartbeats. That is no reason to drop
   // members.
   if (slept > options_.lease / 2) {
-    for (auto& [task, member] : members_) member.last_heard += slept;
+    for (auto& [task, member] : members_) {
+      member.last_heard += slept;
+      member.heard_since = std::max(member.heard_since, now);
+    }
   }
   std::vector<Expired> expired;
   for (auto& [task, member] : members_) {
@@ -369,7 +421,7 @@ proto::ClusterStatus Membership::Describe(absl::Duration now) const {
     shown->set_host(member.host);
     shown->set_memory_limit_bytes(member.memory_limit);
     shown->set_disk_free_bytes(member.disk_free);
-    if (task.role != proto::PS) shown->set_activity(ActivityText(task));
+    shown->set_activity(task.role == proto::PS ? GapText(task.index) : ActivityText(task));
   }
   for (const TaskId task : NamedTasks()) {
     if (members_.contains(task)) continue;

@@ -38,7 +38,8 @@ struct Member {
   uint64_t session = 0;      // 0: its stream is broken.
   absl::Duration joined;
   absl::Duration last_heard;
-  bool lost = false;  // Its lease has expired.
+  absl::Duration heard_since;  // Since then nothing was missing for half a lease.
+  bool lost = false;           // Its lease has expired.
   bool named = false;
   int64_t pid = 0;
   std::string address;
@@ -48,6 +49,8 @@ struct Member {
   int64_t memory_limit = 0;  // Bytes; 0: unknown.
   int64_t disk_free = 0;     // Of a ps: bytes, as of its last heartbeat; 0: unknown.
   proto::Activity activity;  // Of a worker, as of its last heartbeat.
+  // Of a ps, as of its last heartbeat: the ps that do not answer it, and since when.
+  std::map<uint32_t, absl::Duration> silent_ps;
 
   bool live() const { return session != 0; }
 };
@@ -85,6 +88,17 @@ class Membership {
   // answer it. Zero if it computes nothing, or waits for others.
   absl::Duration WithoutProgress(TaskId worker) const;
 
+  // `to` does not answer `from`, although both reach this coordinator. A ps may not reach itself.
+  struct Gap {
+    uint32_t from = 0;
+    uint32_t to = 0;
+    absl::Duration duration;
+  };
+  // Between live ps that watch each other, ascending.
+  std::vector<Gap> PsGaps() const;
+  // Whether both are parts of one process.
+  bool InOneProcess(TaskId a, TaskId b) const;
+
   // "reading batch 17", "stuck in reading batch 17, 83 s"; empty for a task that is not live.
   std::string ActivityText(TaskId worker) const;
 
@@ -120,6 +134,7 @@ class Membership {
 
   absl::Duration StuckInPhase(const Member& worker) const;
   absl::Duration CutOffFromPs(const Member& worker) const;
+  std::string GapText(uint32_t ps) const;
   std::optional<proto::Refused> CheckJoin(const proto::Join& join) const;
   TaskId TaskOf(const proto::Join& join) const;
   bool MayHaveAgain(TaskId task, const proto::Join& join) const;

@@ -37,7 +37,8 @@ absl::Status CheckParameterServer(const proto::ParameterServerStrategy& strategy
 
 absl::Status CheckDeviceName(const std::string& path, const std::string& name) {
   if (IsDeviceName(name)) return absl::OkStatus();
-  return BadField(path, "\"", name, "\" is not a device; devices are cpu:0, cpu:1, ...");
+  return BadField(path, "\"", name,
+                  "\" is not a device; devices are cpu:0, cpu:1, ..., and cuda:0 (a GPU)");
 }
 
 absl::Status CheckDevices(const std::string& path,

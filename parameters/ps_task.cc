@@ -86,6 +86,7 @@ void PsTask::Join() {
   };
   session.fill_heartbeat = [this](proto::Heartbeat* heartbeat) {
     control_.FillHeartbeat(heartbeat);
+    peer_watch_.FillHeartbeat(heartbeat);
   };
   MutexLock lock(&mutex_);
   session_ = std::make_unique<cluster::TaskSession>(std::move(session), this);
@@ -113,6 +114,7 @@ void PsTask::Stop() {
   fetcher_.Stop();
   // Outside of the lock, which the session's handlers may need.
   if (session != nullptr) session->Stop();
+  peer_watch_.Stop();
   // Here and not in a destructor, so that the daemon's timeout for stopping applies.
   control_.Stop();
   if (server_ != nullptr) server_->Shutdown();
@@ -128,14 +130,18 @@ void PsTask::OnWelcome(const proto::Welcome& welcome) {
   // Another cluster has other jobs with the same ids.
   if (before != 0 && before != welcome.cluster_id()) control_.LeaveCluster();
   service_.set_cluster_id(welcome.cluster_id());
-  fetcher_.SetCluster({welcome.ps_addresses().begin(), welcome.ps_addresses().end()},
-                      welcome.cluster_id());
+  SetCluster({welcome.ps_addresses().begin(), welcome.ps_addresses().end()}, welcome.cluster_id());
+}
+
+void PsTask::SetCluster(std::vector<std::string> ps_addresses, uint64_t cluster_id) {
+  fetcher_.SetCluster(std::move(ps_addresses), cluster_id);
+  if (options_.watch_peers) peer_watch_.SetCluster(fetcher_.client_options());
 }
 
 void PsTask::OnCommand(const proto::Command& command) {
   if (!command.has_ps_addresses()) return control_.Handle(command);
   const auto& addresses = command.ps_addresses().addresses();
-  fetcher_.SetCluster({addresses.begin(), addresses.end()}, cluster_id_);
+  SetCluster({addresses.begin(), addresses.end()}, cluster_id_);
 }
 
 // Workers are still served: the data plane does not need the coordinator.

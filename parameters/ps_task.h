@@ -21,6 +21,7 @@
 #include "parameters/owner_threads.h"
 #include "parameters/parameter_service.h"
 #include "parameters/parameter_store.h"
+#include "parameters/peer_watch.h"
 #include "parameters/snapshots/snapshot_catalog.h"
 #include "parameters/snapshots/snapshot_fetcher.h"
 #include "parameters/snapshots/upload_store.h"
@@ -41,6 +42,7 @@ struct PsTaskOptions {
   int server_threads = 2;
   int64_t gradient_memory = int64_t{1} << 30;  // Bytes; see GradientBudget.
   bool unsafe_disable_ledger = false;          // See Block::Options.
+  bool watch_peers = false;                    // Reports the ps that it does not reach.
   // Called when the coordinator has refused this task permanently, on a thread that must not be
   // blocked.
   std::function<void(const std::string& reason)> on_refused;
@@ -66,6 +68,7 @@ class PsTask final : public cluster::SessionHandler {
 
   std::string OwnAddress() const;
   void Join();
+  void SetCluster(std::vector<std::string> ps_addresses, uint64_t cluster_id);
   void Send(proto::TaskMessage message);
 
   // cluster::SessionHandler.
@@ -85,6 +88,7 @@ class PsTask final : public cluster::SessionHandler {
   UploadStore uploads_;
   SnapshotCatalog catalog_;
   SnapshotFetcher fetcher_;
+  PeerWatch peer_watch_;
   BufferPool pool_;
   OwnerThreads owners_;
   ServiceProfile profile_;

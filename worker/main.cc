@@ -140,6 +140,7 @@ PsTaskOptions HolderOptions(const Flags& flags, const Plan& plan,
   options.owner_threads = std::max(1, cores / 2);
   options.server_threads = std::max(2, cores / 4);
   options.gradient_memory = plan.worker.gradient_memory;
+  options.watch_peers = true;
   return options;
 }
 

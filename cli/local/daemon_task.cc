@@ -20,14 +20,17 @@ constexpr seconds kSteadyRun(10);
 constexpr int kFirstRestartableCode = 128;
 // The exit code of a daemon that has logged an error which a restart may fix.
 constexpr int kRestartCode = 129;
+// Of the log of a daemon that cannot run.
+constexpr size_t kLastLines = 8;
 
-std::string LastLines(const std::string& file) {
-  constexpr size_t kLines = 8;
-  return absl::StrJoin(LogTail(file).LastLines(kLines), "\n  ");
+std::string LastLines(const std::string& file, size_t lines) {
+  return absl::StrJoin(LogTail(file).LastLines(lines), "\n  ");
 }
 
 std::string InWords(int exit_code, const std::string& log) {
-  if (exit_code == kRestartCode) return absl::StrCat("exit code ", exit_code, ", see ", log);
+  if (exit_code == kRestartCode) {
+    return absl::StrCat("exit code ", exit_code, ", see ", log, ": ", LastLines(log, 1));
+  }
   return exit_code > kFirstRestartableCode && exit_code < kFirstRestartableCode + 32
              ? absl::StrCat("killed by signal ", exit_code - kFirstRestartableCode)
              : absl::StrCat("exit code ", exit_code);
@@ -67,7 +70,7 @@ DaemonTask::Event DaemonTask::OnEnd(int exit_code, Time now) {
     is_wanted_ = false;
     event.failure = absl::FailedPreconditionError(
         absl::StrCat(name_, " cannot run (exit code ", exit_code, "); the end of its log, ",
-                     options_.output_file, ":\n  ", LastLines(options_.output_file)));
+                     options_.output_file, ":\n  ", LastLines(options_.output_file, kLastLines)));
     return event;
   }
   // The delay doubles with each end that follows soon after a start.

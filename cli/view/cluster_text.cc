@@ -44,6 +44,10 @@ std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; 
 std::string StateText(const proto::Member& member, uint64_t term) {
   if (absl::StartsWith(member.activity(), "stuck")) return member.activity();
   const std::string state = MemberState(member, term);
+  // Of a ps: that others do not reach it, or it them.
+  if (member.role() == proto::PS && !member.activity().empty()) {
+    return absl::StrCat(state, ", ", member.activity());
+  }
   if (member.live() || !HasJoined(member)) return state;
   return absl::StrCat(state, " ", DurationText(member.lease_age_seconds()));
 }

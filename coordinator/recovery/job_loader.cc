@@ -57,6 +57,7 @@ proto::Command ListCommand(uint64_t job_id) {
   return command;
 }
 
+// Whether each block is on the same ps.
 bool SamePlaces(const proto::PartitionMap& a, const proto::PartitionMap& b) {
   return a.ps_count() == b.ps_count() &&
          std::equal(a.blocks().begin(), a.blocks().end(), b.blocks().begin(), b.blocks().end(),
@@ -80,6 +81,7 @@ JobLoader::JobLoader(const Membership* members, JournaledJob* job)
       full_members_(cluster::MembersOf(FullPartition())),
       absent_(AbsentNow()),
       away_since_(ps_count_),
+      cut_off_(members, job->run().cut_off_ps()),
       survey_(ps_count_),
       restore_(ps_count_, absent_),
       replicas_(ps_count_, absent_),
@@ -107,7 +109,10 @@ void JobLoader::Begin(uint64_t checkpoint, EventTime now, Outbox* outbox) {
 }
 
 void JobLoader::Place(proto::PartitionMap places, EventTime now, Outbox* outbox) {
-  if (SamePlaces(places, job_.plan()->partition())) return;
+  const proto::PartitionMap& before = job_.plan()->partition();
+  const bool same_absent = std::equal(places.absent().begin(), places.absent().end(),
+                                      before.absent().begin(), before.absent().end());
+  if (same_absent && SamePlaces(places, before)) return;
   if (job_.plan()->partition().ps_count() != ps_count_) {
     job_.Note(absl::StrCat("its blocks move from ", job_.plan()->partition().ps_count(), " to ",
                            ps_count_, " ps"),
@@ -146,8 +151,7 @@ std::set<uint32_t> JobLoader::AbsentNow() const {
 }
 
 bool JobLoader::elastic() const {
-  const int64_t blocks = job_.plan()->partition().blocks_size();
-  return members_.options().workers_hold_parameters && ps_count_ > 1 && blocks >= ps_count_;
+  return members_.options().workers_hold_parameters && ps_count_ > 1;
 }
 
 proto::PartitionMap JobLoader::FullPartition() const {
@@ -179,9 +183,9 @@ std::set<uint32_t> JobLoader::NextAbsent(EventTime now) const {
     const std::optional<absl::Duration>& since = away_since_[ps];
     const bool overdue =
         since.has_value() && now.monotonic - *since >= members_.options().rejoin_timeout;
-    const bool is_live = members_.IsLive(PsTask(ps));
-    any_lives |= is_live;
-    if (!is_live && (overdue || absent_.contains(ps))) absent.insert(ps);
+    const bool is_there = members_.IsLive(PsTask(ps)) && !IsCutOff(ps);
+    any_lives |= is_there;
+    if (!is_there && (overdue || IsCutOff(ps) || absent_.contains(ps))) absent.insert(ps);
   }
   if (any_lives) return absent;
   // Nobody is there to take the blocks.
@@ -196,21 +200,43 @@ std::string JobLoader::Returned() const {
   if (!elastic()) return "";
   std::set<uint32_t> returned;
   for (const uint32_t ps : full_members_) {
-    if (absent_.contains(ps) && members_.IsLive(PsTask(ps))) returned.insert(ps);
+    const bool is_there = members_.IsLive(PsTask(ps)) && !IsCutOff(ps);
+    if (absent_.contains(ps) && is_there) returned.insert(ps);
   }
   return PsNames(returned);
 }
 
 std::string JobLoader::Overdue(EventTime now) const {
   std::set<uint32_t> overdue = NextAbsent(now);
-  for (const uint32_t ps : absent_) overdue.erase(ps);
+  std::erase_if(overdue, [this](uint32_t ps) { return IsAbsent(ps) || IsCutOff(ps); });
   return PsNames(overdue);
+}
+
+void JobLoader::UpdateGaps(EventTime now) {
+  if (!elastic()) return;
+  std::vector<uint32_t> present = full_members_;
+  std::erase_if(present, [this](uint32_t ps) { return IsAbsent(ps); });
+  cut_off_.Update(std::move(present), replicated(), now.monotonic);
+  // Journaled with the generation that begins.
+  const std::vector<uint32_t> cut_off = cut_off_.All();
+  job_.run().mutable_cut_off_ps()->Assign(cut_off.begin(), cut_off.end());
+}
+
+std::string JobLoader::CutOff() const {
+  std::set<uint32_t> gone;
+  std::vector<std::string> why;
+  for (const uint32_t ps : cut_off_.All()) {
+    if (!IsAbsent(ps)) gone.insert(ps), why.push_back(cut_off_.Why(ps));
+  }
+  if (gone.empty()) return "";
+  return absl::StrCat(absl::StrJoin(why, ", "), ": the job goes on without ", PsNames(gone));
 }
 
 void JobLoader::ChangeMembers(EventTime now, Outbox* outbox) {
   const std::string returned = Returned();
   const std::string overdue = Overdue(now);
-  if (returned.empty() && overdue.empty()) return;
+  const std::string cut_off = CutOff();
+  if (returned.empty() && overdue.empty() && cut_off.empty()) return;
   if (!returned.empty()) job_.Note(absl::StrCat(returned, " takes part again"), now);
   if (!overdue.empty()) {
     job_.Note(absl::StrCat("goes on without ", overdue, ", which did not come back within ",
@@ -218,6 +244,7 @@ void JobLoader::ChangeMembers(EventTime now, Outbox* outbox) {
                            ": its blocks move to the others"),
               now);
   }
+  if (!cut_off.empty()) job_.Note(cut_off, now);
   const uint64_t base = job_.run().base_checkpoint();
   if (job_.run().from_replicas()) {
     BeginFromReplicas(base, now, outbox);

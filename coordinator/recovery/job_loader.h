@@ -14,6 +14,7 @@
 #include "coordinator/membership.h"
 #include "coordinator/outbox.h"
 #include "coordinator/recovery/checkpoint_choice.h"
+#include "coordinator/recovery/cut_off_members.h"
 #include "coordinator/recovery/replica_survey.h"
 #include "coordinator/recovery/restore_tracker.h"
 #include "coordinator/recovery/snapshot_survey.h"
@@ -26,7 +27,8 @@ namespace cairn::coordinator {
 // number of ps has changed, and has the ps load it in a new generation. A replicated job continues
 // from the memory of its members instead, in the newest version of all blocks that one of them has.
 // In a cluster without ps a member that stays away for too long becomes absent: its blocks move to
-// the others, which go on without it. When it is back, it gets them again.
+// the others, which go on without it. When it is back, it gets them again. So does a member that
+// others do not reach.
 // Decisions are journaled in the job's records before any ps is told. Deletes only snapshots that
 // no checkpoint references.
 //
@@ -51,11 +53,18 @@ class JobLoader {
 
   // Whether the job goes on without this ps.
   bool IsAbsent(uint32_t ps) const { return absent_.contains(ps); }
-  // Absent ps that are alive again; the next generation has them. "ps 1, ps 2", or empty.
+  // Absent ps that are alive again and reached by the others; the next generation has them. "ps 1,
+  // ps 2", or empty.
   std::string Returned() const;
   // The ps that have been away for too long; the next generation does without them. Empty if all
   // are. Call it after Advance.
   std::string Overdue(EventTime now) const;
+  // A heartbeat said which ps do not reach each other.
+  void UpdateGaps(EventTime now);
+  // Whether the job goes on, or must, without this ps because others do not reach it.
+  bool IsCutOff(uint32_t ps) const { return cut_off_.Contains(ps); }
+  // Why the next generation must do without some members that are cut off; empty if it need not.
+  std::string CutOff() const;
   // No member has all blocks: Begin from a checkpoint is required.
   bool replicas_lost() const { return replicas_lost_; }
 
@@ -127,6 +136,7 @@ class JobLoader {
   std::set<uint32_t> absent_;
   // By ps: since when it is away and others are not.
   std::vector<std::optional<absl::Duration>> away_since_;
+  CutOffMembers cut_off_;
   SnapshotSurvey survey_;
   RestoreTracker restore_;
   std::optional<CheckpointChoice> choice_;  // Of the current generation.

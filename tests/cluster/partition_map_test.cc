@@ -296,6 +296,16 @@ TEST(PartitionMapTest, WithFewerBlocksThanPsAllPsAreMembers) {
   const Map map = Place({{"a", {5}}, {"b", {3}}}, 3, 1 << 20);
   ASSERT_EQ(map.blocks_size(), 2);
   EXPECT_EQ(MembersOf(map), (std::vector<uint32_t>{0, 1, 2}));
+  // Except those that are absent, with or without blocks.
+  for (const uint32_t absent : {0, 1, 2}) {
+    const Map moved = MoveBlocksFrom({absent}, map);
+    EXPECT_TRUE(ValidatePartitionMap(moved).ok()) << ValidatePartitionMap(moved);
+    ExpectSameBlocks(moved, map);
+    std::vector<uint32_t> members = {0, 1, 2};
+    std::erase(members, absent);
+    EXPECT_EQ(MembersOf(moved), members);
+    EXPECT_EQ(MembersOf(RebalanceBlocks(moved, 4)), (std::vector<uint32_t>{0, 1, 2, 3}));
+  }
 }
 
 TEST(PartitionMapTest, InvalidMapsAreRefused) {
@@ -306,6 +316,8 @@ TEST(PartitionMapTest, InvalidMapsAreRefused) {
     return absl::IsInvalidArgument(ValidatePartitionMap(map));
   };
   EXPECT_TRUE(refused([](Map* map) { map->set_ps_count(0); }));
+  EXPECT_TRUE(refused([](Map* map) { map->add_absent(2); }));
+  EXPECT_TRUE(refused([](Map* map) { map->add_absent(map->blocks(0).ps()); }));
   EXPECT_TRUE(refused([](Map* map) { map->set_ps_count(1); }));
   EXPECT_TRUE(refused([](Map* map) { map->mutable_blocks()->RemoveLast(); }));
   EXPECT_TRUE(refused([](Map* map) { *map->add_blocks() = map->blocks(0); }));

@@ -624,6 +624,23 @@ TEST_F(PsClientTest, ASilenceEndsWithTheAnswerToAPing) {
   EXPECT_TRUE(Soon([&] { return !client.LongestSilence().has_value(); }));
 }
 
+TEST_F(PsClientTest, APingFindsOutWhichPsAreSilent) {
+  PsClientOptions options = Options();
+  options.addresses = {absl::StrCat("127.0.0.1:", testing::FreePort()), AddressOf(*server_),
+                       absl::StrCat("127.0.0.1:", testing::FreePort())};
+  PsClient client(options);
+  const auto silent = [&] {
+    std::vector<int> list;
+    for (const PsClient::Silence& silence : client.Silences()) list.push_back(silence.ps);
+    return list;
+  };
+  EXPECT_TRUE(silent().empty());
+  for (const int ps : {2, 1, 0, 0}) client.Ping(ps);
+  EXPECT_TRUE(Soon([&] { return silent() == std::vector<int>({0, 2}); }));
+  const auto server = StartServer(&calls_, std::stoi(options.addresses[0].substr(10)));
+  EXPECT_TRUE(Soon([&] { return silent() == std::vector<int>({2}); }));
+}
+
 TEST_F(PsClientTest, ARequestThatIsParkedForLongerThanAnAttemptIsNoSilence) {
   PsClientOptions options = Options();
   options.attempt_timeout = absl::Seconds(1);

@@ -87,6 +87,52 @@ TEST_F(MembershipTest, AWorkerThatALivePsDoesNotAnswerIsStuck) {
   EXPECT_EQ(hear(absl::Seconds(61), 1), absl::ZeroDuration()) << "the ps is lost";
 }
 
+TEST_F(MembershipTest, PsThatReachTheCoordinatorAndNotEachOtherAreShown) {
+  Join(proto::PS, 0, 11);
+  const auto hear = [&](absl::Duration silence, uint32_t ps) {
+    members_.Heard(1, now_);
+    members_.Heard(2, now_);
+    proto::Heartbeat heartbeat;
+    heartbeat.add_silent_ps()->set_ps(ps);
+    heartbeat.mutable_silent_ps(0)->set_milliseconds(absl::ToInt64Milliseconds(silence));
+    members_.OnHeartbeat(PsTask(0), heartbeat);
+    return members_.PsGaps();
+  };
+  const auto pass = [&](absl::Duration time) {
+    for (const absl::Duration end = now_ + time; now_ < end; now_ += absl::Seconds(1)) {
+      members_.Heard(1, now_);
+      members_.Heard(2, now_);
+    }
+  };
+  EXPECT_TRUE(hear(absl::Seconds(83), 1).empty()) << "the other ps is absent";
+  Join(proto::PS, 1, 12);
+  EXPECT_TRUE(hear(absl::Seconds(83), 1).empty()) << "it has just joined";
+  pass(absl::Seconds(70));
+  ASSERT_EQ(hear(absl::Seconds(83), 1).size(), 1u);
+  EXPECT_EQ(hear(absl::Seconds(83), 1)[0].duration, absl::Seconds(70)) << "since it joined";
+  EXPECT_EQ(hear(absl::Seconds(61), 1)[0].duration, absl::Seconds(61));
+  const auto shown = [&] {
+    const proto::ClusterStatus status = members_.Describe(now_);
+    return absl::StrCat(status.members(0).activity(), "; ", status.members(1).activity());
+  };
+  EXPECT_EQ(shown(), "no answer from ps 1, 61 s; does not answer ps 0, 61 s");
+  hear(absl::Seconds(60), 1);
+  EXPECT_EQ(shown(), "; ");
+  EXPECT_EQ(hear(absl::Seconds(7), 0)[0].to, 0u) << "a ps may not reach itself";
+  // From the wire.
+  EXPECT_TRUE(hear(absl::Milliseconds(-5), 1).empty());
+  EXPECT_TRUE(hear(absl::Seconds(61), std::numeric_limits<uint32_t>::max()).empty());
+  EXPECT_EQ(hear(absl::Milliseconds(std::numeric_limits<int64_t>::max()), 1)[0].duration,
+            absl::Seconds(70));
+  // A process that was stopped answers soon.
+  now_ += absl::Seconds(6);
+  EXPECT_TRUE(hear(absl::Seconds(61), 1).empty());
+  pass(absl::Seconds(5));
+  EXPECT_EQ(hear(absl::Seconds(61), 1)[0].duration, absl::Seconds(5));
+  EXPECT_EQ(members_.StreamEnded(2), PsTask(1));
+  EXPECT_TRUE(hear(absl::Seconds(61), 1).empty()) << "it is lost";
+}
+
 TEST_F(MembershipTest, TheSamePsBackWithinItsLeaseContinues) {
   Join(proto::PS, 1, 11);
   members_.StreamEnded(1);

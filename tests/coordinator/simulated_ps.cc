@@ -211,7 +211,7 @@ bool SimulatedPs::RestoreReplicas(const proto::Restore& restore, Blocks* blocks)
     std::optional<Block> found;
     if (const Block* block = AtVersion(own, id, version)) found = *block;
     for (const uint32_t holder : restore.replicas().holders()) {
-      if (found.has_value() || holder == index_) continue;
+      if (found.has_value() || holder == index_ || unreached_.contains(holder)) continue;
       const Replicas theirs = cluster_[holder]->All();
       if (const Block* block = AtVersion(theirs, id, version)) found = *block;
     }
@@ -283,6 +283,7 @@ void SimulatedPs::Step() {
     const std::vector<SimulatedPs*> peers = Peers();
     for (SimulatedPs* peer : peers) {
       if (has_it(*peer) || !peer->HasJob(plan_.job_id(), generation_)) continue;
+      if (unreached_.contains(peer->index_)) continue;
       peer->Receive(id, before, Updated(before, first, end));
       return;
     }

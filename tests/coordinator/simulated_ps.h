@@ -54,6 +54,15 @@ class SimulatedPs {
   // heartbeats after that.
   void set_reads_hang(bool hang) { reads_hang_ = hang; }
 
+  // Nothing that it sends to another ps arrives, or everything does.
+  void SetReaches(uint32_t ps, bool reaches) {
+    if (reaches) {
+      unreached_.erase(ps);
+    } else {
+      unreached_.insert(ps);
+    }
+  }
+
   // Not 0: memory is short for a block of this size whenever a job is loaded.
   void set_exhausted_bytes(uint64_t bytes) { exhausted_bytes_ = bytes; }
 
@@ -110,6 +119,7 @@ class SimulatedPs {
 
   const uint32_t index_;
   const Cluster& cluster_;
+  std::set<uint32_t> unreached_;
   uint64_t instance_id_ = 0;
   proto::JobPlan plan_;
   uint64_t generation_ = 0;  // 0: nothing restored.

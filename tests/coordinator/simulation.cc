@@ -176,6 +176,19 @@ void Simulation::BreakStream(int ps) {
   TellOfEnd(session);
 }
 
+void Simulation::BreakLink(int from, int to) {
+  endpoints_[from]->unreached_since.try_emplace(to, now_);
+  ps_[from]->SetReaches(to, false);
+}
+
+void Simulation::MendLinks() {
+  for (size_t from = 0; from < ps_.size(); ++from) {
+    for (const auto& [to, since] : std::exchange(endpoints_[from]->unreached_since, {})) {
+      ps_[from]->SetReaches(to, true);
+    }
+  }
+}
+
 void Simulation::TellOfEnd(uint64_t session) {
   if (session == 0) return;
   Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
@@ -279,6 +292,11 @@ void Simulation::StepEndpoint(Endpoint* endpoint) {
       heartbeat->mutable_activity()->set_phase(proto::Activity::READING);
       heartbeat->mutable_activity()->set_milliseconds_without_progress(
           absl::ToInt64Milliseconds(now_ - endpoint->hangs_since));
+    }
+    for (const auto& [ps, since] : endpoint->unreached_since) {
+      proto::SilentPs* silent = heartbeat->add_silent_ps();
+      silent->set_ps(ps);
+      silent->set_milliseconds(absl::ToInt64Milliseconds(now_ - since));
     }
   }
   for (uint64_t i = Below(4); i > 0 && !endpoint->outbox.empty() && endpoint->session != 0; --i) {
@@ -444,8 +462,10 @@ void Simulation::CheckFinished() {
   ASSERT_TRUE(plan.ok());
   const int64_t total = plan->total_batches();
   int blocks = 0;
-  for (const SimulatedPs* ps : ps_) {
-    for (const auto& [id, block] : ps->blocks()) {
+  for (uint32_t ps = 0; ps < ps_.size(); ++ps) {
+    for (const auto& [id, block] : ps_[ps]->blocks()) {
+      // One that is cut off still has those of an older generation.
+      if (plan->partition().blocks(static_cast<int>(id)).ps() != ps) continue;
       ASSERT_EQ(block.value + Rejected(block), total);
       ASSERT_EQ(static_cast<int64_t>(block.applied.size()), total);
       ++blocks;

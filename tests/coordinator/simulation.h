@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -61,6 +62,9 @@ class Simulation {
   void KillCoordinator();
   // A disconnected ps stays disconnected for this time, whatever else happens.
   void KeepAway(int ps, absl::Duration time) { endpoints_[ps]->away_until = now_ + time; }
+  // A ps does not reach another one, and says so with its heartbeats.
+  void BreakLink(int from, int to);
+  void MendLinks();
   void KillEverything();
   // Kills the ps; its next process finds an empty disk. Returns what was on the disk.
   SimulatedPs::Disk LoseDisk(int ps);
@@ -97,6 +101,7 @@ class Simulation {
     // While it lives: its trainer, or its disk, stands still.
     absl::Duration hangs_since;
     absl::Duration hangs_until;
+    std::map<uint32_t, absl::Duration> unreached_since;  // By ps.
     std::deque<proto::Command> inbox;
     std::deque<proto::TaskMessage> outbox;
   };

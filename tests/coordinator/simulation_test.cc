@@ -422,6 +422,47 @@ TEST(ReplicatedJobs, GoOnWithoutMembersThatStayAwayAndTakeThemBack) {
   EXPECT_GE(rounds, 6);
 }
 
+TEST(ReplicatedJobs, GoOnWithoutMembersThatOthersDoNotReachAndTakeThemBack) {
+  int rounds = 0;
+  for (uint64_t seed = 1; seed <= 2; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    proto::Job job = SimulatedJob("mirrored", 60);
+    job.mutable_checkpoint()->set_every_steps(7);
+    Simulation::Options options = SimulatedCluster(job, seed);
+    options.ps = 3;
+    options.progress_timeout = absl::Seconds(8);
+    options.broken_streams = 3;
+    options.coordinator_kills = seed % 2 == 0 ? 4 : 0;
+    Simulation simulation(options);
+    std::mt19937_64 random(seed);
+    const auto finished = [&] { return simulation.Status().state() == proto::FINISHED; };
+    const auto all_have_blocks = [&] {
+      return simulation.ps(0).HasAllBlocks() && simulation.ps(1).HasAllBlocks() &&
+             simulation.ps(2).HasAllBlocks();
+    };
+    while (!finished()) {
+      ASSERT_TRUE(simulation.RunUntil([&] { return finished() || all_have_blocks(); }))
+          << simulation.Status().DebugString();
+      if (finished()) break;
+      for (uint64_t links = 1 + random() % 3; links > 0; --links) {
+        const int from = static_cast<int>(random() % 3);
+        simulation.BreakLink(from, (from + 1 + static_cast<int>(random() % 2)) % 3);
+      }
+      // The others go on.
+      const int64_t end = simulation.Status().batches_done() + 20;
+      ASSERT_TRUE(simulation.RunUntil([&] {
+        return finished() || simulation.Status().batches_done() >= end;
+      })) << simulation.Status().DebugString();
+      if (!finished()) ++rounds;
+      simulation.MendLinks();
+    }
+    simulation.CheckFinished();
+    if (HasFailure()) return;
+    EXPECT_EQ(simulation.Status().rollbacks(), 0);
+  }
+  EXPECT_GE(rounds, 5);
+}
+
 // All were lost, and one of them does not come back: the copies of its snapshots serve.
 TEST(ReplicatedJobs, GoBackToACheckpointWithoutTheMemberThatStaysAway) {
   proto::Job job = SimulatedJob("mirrored", 60);

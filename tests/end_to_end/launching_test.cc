@@ -145,7 +145,8 @@ TEST(Launching, AWorkerThatNoTfConfigListsJoinsAndTrains) {
                                  << ReadFile(options.output_file);
 }
 
-// As in most textbooks. Worker 0 and its coordinator die together, and come back together.
+// As in most textbooks, with an evaluator outside of the cluster. Worker 0 and its coordinator die
+// together, and come back together.
 TEST(Launching, WithoutAChiefWorker0StartsTheCoordinator) {
   TemporaryFolder folder;
   const auto free_address = [] { return "127.0.0.1:" + std::to_string(FreePort()); };
@@ -159,10 +160,11 @@ TEST(Launching, WithoutAChiefWorker0StartsTheCoordinator) {
     options.environment = {{"TF_CONFIG", json{{"cluster", {{"ps", ps}, {"worker", workers}}},
                                               {"task", {{"type", type}, {"index", index}}}}
                                              .dump()}};
-    options.output_file = folder.path("log");
+    options.output_file = folder.path(type == "evaluator" ? "evaluator.log" : "log");
     return Process(options);
   };
   Process server = start("ps", 0);
+  Process evaluator = start("evaluator", 0);
   Process first = start("worker", 0);
   Process second = start("worker", 1);
   const auto cairn = [&](std::vector<std::string> arguments) {
@@ -175,6 +177,8 @@ TEST(Launching, WithoutAChiefWorker0StartsTheCoordinator) {
   CountingJob job;
   job.batches = 20000;
   job.distinct = true;
+  job.more = R"({"validation": {"npy": {"features": "x.npy", "labels": "y.npy"}},
+                 "validation_steps": 10})";
   const CommandResult submitted = cairn({"submit", WriteCountingJob(job, folder.path("job"))});
   ASSERT_EQ(submitted.exit_code, 0) << submitted.errors << ReadFile(folder.path("log"));
   const auto status = [&] {
@@ -191,6 +195,8 @@ TEST(Launching, WithoutAChiefWorker0StartsTheCoordinator) {
   EXPECT_EQ(status().value("rollbacks", -1), 0);
   ASSERT_EQ(cairn({"export", "count", "--output", folder.path("export")}).exit_code, 0);
   EXPECT_EQ(SumIsNot(job, folder.path("export")), "");
+  EXPECT_EQ(status().value("evaluations", json::array()).size(), 20u) << status();
+  EXPECT_NE(ReadFile(folder.path("evaluator.log")).find("starting job"), std::string::npos);
 
   first.Signal(SIGTERM);
   EXPECT_EQ(first.Wait(seconds(60)).value_or(-1), 143);

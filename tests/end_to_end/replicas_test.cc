@@ -5,11 +5,16 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/drill/fault_proxy.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/end_to_end/adam_job.h"
+#include "tests/end_to_end/counting_job.h"
 #include "tests/end_to_end/test_cluster.h"
 
 namespace cairn::testing {
@@ -192,8 +197,9 @@ TEST_F(Replicas, TheOthersGoOnWithoutWorkersThatStayAway) {
     KillForGood({0, 2});
     ASSERT_NO_FATAL_FAILURE(WaitForNote("goes on without ps 0"));
     ASSERT_NO_FATAL_FAILURE(TrainOn(200, 1));
-    Start({0, 2});
+    Start({0});
     ASSERT_NO_FATAL_FAILURE(WaitForNote("ps 0 takes part again"));
+    Start({2});
     ASSERT_NO_FATAL_FAILURE(TrainOn(100));
     EXPECT_EQ(Rollbacks(), 0) << cluster_.Logs();
     // All are lost, and one does not come back.
@@ -207,6 +213,145 @@ TEST_F(Replicas, TheOthersGoOnWithoutWorkersThatStayAway) {
   };
   ExpectSameBits(expected, Train(&cluster_, WriteAdamJob(cluster_.folder("."), job_), faults));
   EXPECT_EQ(Rollbacks(), 1) << cluster_.Logs();
+}
+
+using cli::LinkFault;
+
+// Members that reach the coordinator, and lastingly not each other.
+class CutOffMembers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    cluster_.SeparateDisks();
+    cluster_.AddFlags("chief", {"--progress_timeout", "2"});
+    // Each step takes at least 10 ms.
+    cluster_.AddFlags("worker",
+                      {"--unsafe_testing", "--failpoint", "worker.forward=sleep:10@1-1000000000"});
+  }
+
+  // What `from` sends to `to` passes through a link, whose number is returned.
+  int LinkOf(int from, int to) {
+    const std::string address = absl::StrCat("127.0.0.1:", cluster_.port("worker", to));
+    const auto link = network_.AddLink(address);
+    EXPECT_TRUE(link.ok()) << link.status();
+    std::vector<std::string>& flags = routes_[from];
+    flags.insert(flags.end(), {"--route", absl::StrCat(address, "=", link->address)});
+    return link->id;
+  }
+  void StartAll() {
+    for (const auto& [worker, flags] : routes_) cluster_.Start("worker", worker, flags);
+    cluster_.StartAll();
+  }
+  void SetFault(const std::vector<int>& links, LinkFault::Kind kind) {
+    for (const int link : links) network_.SetFault(link, {kind}, {kind});
+  }
+
+  void Submit(int64_t epochs) {
+    job_.strategy = R"({"multi_worker_mirrored": {"batches_per_update": 4}})";
+    job_.batches_per_epoch = 400;
+    job_.batches = epochs * job_.batches_per_epoch;
+    job_.distinct = true;
+    job_.batches_per_update = 4;
+    const CommandResult submitted =
+        cluster_.Cairn({"submit", WriteCountingJob(job_, cluster_.folder("job"))});
+    ASSERT_EQ(submitted.exit_code, 0) << submitted.errors << cluster_.Logs();
+    TrainOn();
+  }
+  json Status() { return cluster_.Status("count"); }
+  int Count(const std::string& text) {
+    int count = 0;
+    for (const json& note : Status().value("notes", json::array())) {
+      count += absl::StrContains(note.dump(), text) ? 1 : 0;
+    }
+    return count;
+  }
+  void WaitForNote(const std::string& text, int count = 1) {
+    ASSERT_TRUE(WaitUntil(seconds(60), [&] { return Count(text) >= count; }))
+        << text << Status() << cluster_.Logs();
+  }
+  void TrainOn() {
+    const int64_t end = Status().value("batches_done", int64_t{0}) + 100;
+    ASSERT_TRUE(
+        WaitUntil(seconds(60), [&] { return Status().value("batches_done", int64_t{0}) >= end; }))
+        << Status() << cluster_.Logs();
+  }
+  // A field of `cairn cluster` of a task.
+  json FieldOf(const std::string& role, int index, const std::string& field) {
+    for (const json& member : cluster_.Cairn({"cluster", "--json"}).lines()) {
+      const bool found = member.value("role", "") == role && member.value("index", -1) == index;
+      if (found && member.contains(field)) return member.at(field);
+    }
+    return nullptr;
+  }
+  // Whether the worker has done batches in the last seconds.
+  bool Works(int worker) {
+    const json rate = FieldOf("worker", worker, "batches_per_second");
+    return rate.is_number() && rate.get<double>() > 0;
+  }
+  void ExpectExactEnd(int rollbacks, int workers_lost = 0) {
+    const json status = cluster_.WaitForEnd("count", seconds(120));
+    ASSERT_EQ(status.value("state", ""), "finished") << status << cluster_.Logs();
+    EXPECT_EQ(status.value("rollbacks", -1), rollbacks) << status;
+    EXPECT_EQ(status.value("workers_lost", -1), workers_lost) << status;
+    const CommandResult exported =
+        cluster_.Cairn({"export", "count", "--output", cluster_.folder("export")});
+    ASSERT_EQ(exported.exit_code, 0) << exported.errors;
+    EXPECT_EQ(SumIsNot(job_, cluster_.folder("export")), "");
+  }
+
+  CountingJob job_;
+  TestCluster cluster_{/*ps_count=*/0, kWorkers};
+  cli::FaultProxy network_;
+  std::map<int, std::vector<std::string>> routes_;
+};
+
+// A job of one block: the others have replicas, and no blocks.
+TEST_F(CutOffMembers, AJobWithFewerBlocksThanWorkersGoesOnWithoutOneThatStaysAway) {
+  cluster_.AddFlags("chief", {"--lease_seconds", "3", "--rejoin_timeout", "1"});
+  StartAll();
+  job_.more = R"({"partitioner": {"fixed_shards": 1}})";
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/4));
+  // The owner of the block, and one without.
+  for (const int worker : {0, 2}) cluster_.task("worker", worker).Kill();
+  ASSERT_NO_FATAL_FAILURE(WaitForNote("goes on without ps 0"));
+  ASSERT_NO_FATAL_FAILURE(TrainOn());
+  for (const int worker : {0, 2}) cluster_.Start("worker", worker);
+  ASSERT_NO_FATAL_FAILURE(WaitForNote("takes part again"));
+  ExpectExactEnd(/*rollbacks=*/0, /*workers_lost=*/2);
+}
+
+TEST_F(CutOffMembers, OneOfTwoThatDoNotReachEachOtherLeavesUntilTheyDo) {
+  const int from_2_to_0 = LinkOf(2, 0);
+  const int from_1_to_0 = LinkOf(1, 0);
+  StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/10));
+  // A connection that is back in time has no consequence.
+  SetFault({from_2_to_0}, LinkFault::Kind::kClose);
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  SetFault({from_2_to_0}, LinkFault::Kind::kNone);
+  ASSERT_NO_FATAL_FAILURE(TrainOn());
+  EXPECT_EQ(Status().value("generation", 0), 1);
+  // Of one pair, the one with the higher number. Then the one that reaches no other.
+  const struct {
+    std::vector<int> links;
+    LinkFault::Kind kind;
+    int leaves;
+  } gaps[] = {{{from_2_to_0}, LinkFault::Kind::kClose, 2},
+              {{from_2_to_0, from_1_to_0}, LinkFault::Kind::kHold, 0}};
+  for (const auto& [links, kind, leaves] : gaps) {
+    SetFault(links, kind);
+    const std::string ps = absl::StrCat("ps ", leaves);
+    ASSERT_NO_FATAL_FAILURE(WaitForNote("the job goes on without " + ps));
+    ASSERT_NO_FATAL_FAILURE(TrainOn());
+    EXPECT_TRUE(absl::StrContains(FieldOf("ps", 0, "activity").dump(), "does not answer ps "))
+        << FieldOf("ps", 0, "activity");
+    EXPECT_TRUE(WaitUntil(seconds(60), [&] { return !Works(leaves); }));
+    SetFault(links, LinkFault::Kind::kNone);
+    ASSERT_NO_FATAL_FAILURE(WaitForNote(ps + " takes part again"));
+    EXPECT_TRUE(WaitUntil(seconds(60), [&] { return Works(leaves); })) << Status();
+    ASSERT_NO_FATAL_FAILURE(TrainOn());
+  }
+  ExpectExactEnd(/*rollbacks=*/0);
+  EXPECT_GT(network_.effects(), 0);
 }
 
 }  // namespace

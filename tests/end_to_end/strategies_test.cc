@@ -182,11 +182,13 @@ TEST(Strategies, AJobGoesOnWithAnyNumberOfWorkersAndOfPs) {
   ExpectSameBits(expected, Export(&cluster, job.name));
 }
 
-// TF_CONFIG may name the evaluator or not. It computes what a worker would.
+// As in textbooks: TF_CONFIG has no chief, and may name the evaluator or not. It computes what a
+// worker would.
 TEST(Strategies, AnEvaluatorMayBeInsideOrOutsideOfTheCluster) {
   std::vector<json> losses;
   for (const int named : {0, 1}) {
     TestCluster cluster(/*ps_count=*/0, /*worker_count=*/2);
+    cluster.Resize("chief", 0);
     cluster.Resize("evaluator", named);
     cluster.StartAll();
     cluster.Start("evaluator", 0);

@@ -74,7 +74,9 @@ TEST(StrategyTest, BadFieldsAreRefused) {
       {"central_storage { batches_per_update: -1 }",
        "strategy.central_storage.batches_per_update: -1 is not from 1 to 4096"},
       {"mirrored { devices: ['cpu:0', 'GPU:0'] }",
-       "strategy.mirrored.devices[1]: \"GPU:0\" is not a device; devices are cpu:0, cpu:1, ..."},
+       "strategy.mirrored.devices[1]: \"GPU:0\" is not a device; devices are cpu:0, cpu:1, ..., "
+       "and "
+       "cuda:0 (a GPU)"},
       {"mirrored { devices: ['cpu:0', 'cpu:0'] }",
        "strategy.mirrored.devices[1]: \"cpu:0\" is in the list already"},
       {many + " }", "strategy.mirrored.devices: has 65 devices; at most 64"},
