@@ -77,6 +77,9 @@ class Scripts(unittest.TestCase):
     def test_cifar_cnn(self):
         self.compare("cifar_cnn.py")
 
+    def test_transfer_learning(self):
+        self.compare("transfer_learning.py")
+
     def test_text_classification(self):
         self.compare("text_classification.py")
 
@@ -540,6 +543,13 @@ class Errors(unittest.TestCase):
             model.compile("sgd", "sparse_categorical_crossentropy")
             return model
 
+        class Masked(layers.Layer):
+            def call(self, x, mask=None):
+                return x
+
+        self.refused("Masked takes a mask", with_layers(
+            layers.Embedding(9, 4, mask_zero=True), Masked(), layers.Flatten()),
+            x=np.ones((64, 8), "int32"), y=np.zeros(64, "int32"))
         self.refused("its own train_step", with_layers(kind=Loop))
         self.refused("belongs to no layer of Keras", with_layers(Linear()))
         self.refused("calls add_loss", with_layers(Penalty()))
