@@ -550,6 +550,14 @@ class Errors(unittest.TestCase):
         self.refused("Masked takes a mask", with_layers(
             layers.Embedding(9, 4, mask_zero=True), Masked(), layers.Flatten()),
             x=np.ones((64, 8), "int32"), y=np.zeros(64, "int32"))
+        class Named(layers.Layer):
+            def build(self, shape):
+                self.inner = layers.Dense(8, name="inner")
+
+            def call(self, x):
+                return self.inner(x)
+
+        self.refused('"inner" is used 2 times', with_layers(Named(), Named()))
         self.refused("its own train_step", with_layers(kind=Loop))
         self.refused("belongs to no layer of Keras", with_layers(Linear()))
         self.refused("calls add_loss", with_layers(Penalty()))

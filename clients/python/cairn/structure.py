@@ -179,7 +179,10 @@ def rebuild(model, tensors, structure, skipped=()):
     if names:
         flat = [tensor if tensor._keras_history.operation.name == name else
                 keras.layers.Identity(name=name)(tensor) for name, tensor in zip(names, flat)]
-    functional = keras.Model(inlined.inputs, flat, name=model.name)
+    try:
+        functional = keras.Model(inlined.inputs, flat, name=model.name)
+    except ValueError as error:
+        raise NotSupported(f"{error} Give the layers in own layers other names, or none") from error
     known = {id(weight) for weight in functional.weights}
     for weight in model.trainable_weights:
         if id(weight) not in known:
