@@ -77,6 +77,9 @@ class Scripts(unittest.TestCase):
     def test_cifar_cnn(self):
         self.compare("cifar_cnn.py")
 
+    def test_transfer_learning(self):
+        self.compare("transfer_learning.py")
+
     def test_text_classification(self):
         self.compare("text_classification.py")
 
@@ -349,7 +352,7 @@ class Structures(unittest.TestCase):
         inputs = keras.Input((6, 6, 3))
         x = keras.applications.vgg16.preprocess_input(inputs)
         x = 1 - (x / 255 - np.array([0.1, 0.2, 0.3], "float32")) * 0.5
-        x = layers.Conv2D(4, 3)(x)
+        x = layers.Conv2D(4, 3)(x) / 10.0  # Large numbers would diverge.
         rows = ops.reshape(ops.transpose(x, (0, 3, 1, 2)), (-1, 4, 16))
         parts = [ops.mean(x, axis=(1, 2)), ops.max(rows, axis=1), ops.sum(x, axis=-1)[:, 1],
                  ops.squeeze(ops.expand_dims(rows[:, -1, 2:5], 1), 1), ops.tanh(rows[:, 0]),
@@ -561,6 +564,21 @@ class Errors(unittest.TestCase):
             model.compile("sgd", "sparse_categorical_crossentropy")
             return model
 
+        class Masked(layers.Layer):
+            def call(self, x, mask=None):
+                return x
+
+        self.refused("Masked takes a mask", with_layers(
+            layers.Embedding(9, 4, mask_zero=True), Masked(), layers.Flatten()),
+            x=np.ones((64, 8), "int32"), y=np.zeros(64, "int32"))
+        class Named(layers.Layer):
+            def build(self, shape):
+                self.inner = layers.Dense(8, name="inner")
+
+            def call(self, x):
+                return self.inner(x)
+
+        self.refused('"inner" is used 2 times', with_layers(Named(), Named()))
         self.refused("its own train_step", with_layers(kind=Loop))
         self.refused("belongs to no layer of Keras", with_layers(Linear()))
         self.refused("calls add_loss", with_layers(Penalty()))

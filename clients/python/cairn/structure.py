@@ -146,8 +146,12 @@ def run(layer, args, kwargs=None):
     if type(layer).call is Functional.call:
         training = kwargs.get("training")
         return layer._run_through_graph(args[0], lambda each: operation_fn(each, training=training))
-    if "training" in inspect.signature(layer.call).parameters:
+    arguments = inspect.signature(layer.call).parameters
+    if "training" in arguments:
         kwargs.setdefault("training", None)
+    if "mask" in arguments and getattr(args[0], "_keras_mask", None) is not None:
+        raise NotSupported(f"{type(layer).__name__} takes a mask, which only Keras's layers can; "
+                           f"use an Embedding without mask_zero before it")
     return layer.call(*args, **kwargs)
 
 
@@ -175,7 +179,10 @@ def rebuild(model, tensors, structure, skipped=()):
     if names:
         flat = [tensor if tensor._keras_history.operation.name == name else
                 keras.layers.Identity(name=name)(tensor) for name, tensor in zip(names, flat)]
-    functional = keras.Model(inlined.inputs, flat, name=model.name)
+    try:
+        functional = keras.Model(inlined.inputs, flat, name=model.name)
+    except ValueError as error:
+        raise NotSupported(f"{error} Give the layers in own layers other names, or none") from error
     known = {id(weight) for weight in functional.weights}
     for weight in model.trainable_weights:
         if id(weight) not in known:
