@@ -93,8 +93,9 @@ Command MakeEvaluateCommand() {
       "Each example counts once, as in the evaluation at the end of an epoch. The data files are "
       "read on this machine, or with --on cluster by the workers. --data is one of: validation or "
       "train (the data of the job; train includes the rows of validation_fraction); a file (.csv "
-      "if the job trains from csv, .tfrecord, .npz, .bin for cifar10 and cifar100) or a folder of "
-      "class folders (if it trains from images), which is read like the training data; a JSON "
+      "if the job trains from csv, .tfrecord, .npz, .parquet, .txt, .bin for cifar10 and cifar100) "
+      "or a folder (if it trains from images, parquet or text), which is read like the training "
+      "data; a JSON "
       "object like \"validation\" in a job file, or a file with one.";
   command.examples = {
       "cairn evaluate fashion_mnist_cnn", "cairn evaluate fashion_mnist_cnn --checkpoint 3 --json",

@@ -141,8 +141,9 @@ Command MakePredictCommand() {
   command.details =
       "An input file that ends in .npy is a NumPy array. Any other has the format of the job's "
       "validation data, or of its training data if there are none: csv with the same columns "
-      "(label columns may be absent), idx, CIFAR, tfrecord, npz; of images a folder, whose images "
-      "at any depth are sorted by folder and name. Inputs are prepared like the data of the job: "
+      "(label columns may be absent), idx, CIFAR, tfrecord, npz, parquet, text; a folder stands "
+      "for the images, .parquet or .txt files in it at any depth, sorted by folder and name. "
+      "Inputs are prepared like the data of the job: "
       "multiplied by \"scale\" unless --scale is given, standardized, texts looked up in the "
       "vocabularies. An output file that ends in .npy is a NumPy array with one entry for each "
       "example. One that ends in .csv has a header and one line for each example; its columns are "

@@ -150,7 +150,7 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
        "train.idx.feature: unknown field; did you mean \"features\"?"},
       {RefusalWith("/train/picture", json::object()),
        "train.picture: unknown field; known here: idx, npy, csv, cifar10, cifar100, tfrecord, npz, "
-       "images, "
+       "images, parquet, text, "
        "scale, "
        "standardize, one_hot, allow_nan, sample_weight, skip_damaged, rows, drop_remainder"},
       {RefusalWith("/train/npy", json::object()),
@@ -169,7 +169,8 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
        "train: is missing; for example \"train\": {\"npy\": {\"features\": "
        "\"x.npy\", \"labels\": \"y.npy\"}}"},
       {RefusalWith("/train", json::object()),
-       "train: has no format (idx, npy, csv, cifar10, cifar100, tfrecord, npz, images); for "
+       "train: has no format (idx, npy, csv, cifar10, cifar100, tfrecord, npz, images, parquet, "
+       "text); for "
        "example "
        "{\"npy\": "
        "{\"features\": \"x.npy\", \"labels\": \"y.npy\"}}"},

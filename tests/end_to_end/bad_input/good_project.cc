@@ -89,6 +89,12 @@ void WriteData(const std::string& folder) {
   WriteFile(folder + "/flowers.csv", csv);
   WriteFile(folder + "/batch.bin", cifar);
   WriteFile(folder + "/flowers.tfrecord", tfrecord);
+  // What is in it is not read.
+  WriteFile(folder + "/flowers.parquet", "PAR1");
+  std::string texts;
+  for (int i = 0; i < kExamples; ++i)
+    texts += (i % 2 == 0 ? "rose\tred " : "tulip\tblue ") + std::to_string(i) + "\n";
+  WriteFile(folder + "/flowers.tsv", texts);
   for (int i = 0; i < kExamples; ++i) {
     const std::string flower = folder + "/photos/" + (i % 2 == 0 ? "rose" : "tulip");
     std::filesystem::create_directories(flower);
@@ -155,6 +161,12 @@ void WriteGoodProject(const std::string& folder) {
       {{"train",
         {{"tfrecord",
           {{"files", "flowers.tfrecord"}, {"features", {{{"name", "x"}}}}, {"labels", "y"}}}}}});
+  WriteJob(
+      folder, "parquet.json",
+      {{"train",
+        {{"parquet",
+          {{"files", "flowers.parquet"}, {"features", {{{"name", "x"}}}}, {"labels", "y"}}}}}});
+  WriteJob(folder, "text.json", {{"train", {{"text", {{"files", "flowers.tsv"}}}}}});
   WriteJob(
       folder, "npz.json",
       {{"train",

@@ -22,14 +22,16 @@ InputKind CifarData();
 InputKind TfrecordData();
 InputKind NpzData();
 InputKind ImagesData();
+InputKind ParquetData();
+InputKind TextData();
 InputKind Prediction();
 InputKind State();
 
 // All tables, in the order of doc/errors.md.
 inline std::vector<InputKind> AllInputKinds() {
-  return {TfConfig(), DaemonFlags(), CairnFlags(), JobFile(), ModelsJobs(), Model(),
-          Weights(),  NpyData(),     IdxData(),    CsvData(), CifarData(),  TfrecordData(),
-          NpzData(),  ImagesData(),  Prediction(), State()};
+  return {TfConfig(), DaemonFlags(), CairnFlags(),  JobFile(),  ModelsJobs(), Model(),
+          Weights(),  NpyData(),     IdxData(),     CsvData(),  CifarData(),  TfrecordData(),
+          NpzData(),  ImagesData(),  ParquetData(), TextData(), Prediction(), State()};
 }
 
 }  // namespace cairn::testing

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Data files that TensorFlow and NumPy wrote are read as they read them.
+"""Data files that TensorFlow, NumPy and pyarrow wrote are read as they read them.
 
 The judged model is an identity, so its predictions are the numbers that Cairn read.
 """
@@ -17,6 +17,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
+import pyarrow as pa  # noqa: E402
+import pyarrow.compute as pc  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
 import results  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
@@ -178,6 +181,132 @@ class DataFiles(unittest.TestCase):
                 data = {"npz": {"files": name, "features": f"x_{part}", "labels": f"y_{part}"}}
                 self.assertAlmostEqual(self.evaluate(json.dumps(data)) /
                                        np.mean((x.astype("d") - y) ** 2), 1, delta=1e-5)
+
+    def parquet_table(self, rows):
+        random = self.random
+        names = random.integers(0, 3, rows)
+        return pa.table({
+            "i": pa.array(random.integers(-2**31, 2**31, rows), pa.int64()),
+            "u": pa.array(random.integers(0, 256, rows), pa.uint8()),
+            "f": random.normal(0, 1e3, rows).astype("f"),
+            "d": random.normal(0, 1, rows),
+            "decimal": pa.array([f"{v}.25" for v in random.integers(-99, 99, rows)]).cast(
+                pa.decimal128(8, 2)),
+            "b": random.integers(0, 2, rows).astype(bool),
+            "n": pa.array([None if v < 30 else v for v in random.integers(0, 99, rows).tolist()],
+                          pa.int16()),
+            "name": pa.array([NAMES[i] for i in names]).dictionary_encode(),
+            "fixed": pa.array(random.normal(0, 1, (rows, 2)).astype("f").tolist(),
+                              pa.list_(pa.float32(), 2)),
+            "square": pa.array(random.integers(0, 9, (rows, 2, 2)).tolist(),
+                               pa.list_(pa.list_(pa.int32()))),
+            "list": pa.array([random.integers(0, 9, n).tolist()
+                              for n in random.integers(0, 6, rows)], pa.list_(pa.int8())),
+            "day": pa.array(random.integers(0, 20000, rows).astype("i4"), pa.date32()),
+            "text": pa.array(["Ünused, \0 " * int(n) for n in random.integers(0, 50, rows)]),
+            "label": pa.array(random.normal(0, 1, (rows, 17)).tolist(), pa.list_(pa.float64())),
+        })
+
+    @staticmethod
+    def parquet_rows(table, part):
+        """The numbers that a table is trained on."""
+        rows = []
+        for row in table.to_pylist():
+            padded = [*row["list"], 7, 7][:2]
+            rows.append([row["i"], row["u"], row["f"], row["d"], float(row["decimal"]), row["b"],
+                         -1.5 if row["n"] is None else row["n"], NAMES.index(row["name"]),
+                         *row["fixed"], *np.ravel(row["square"]), *padded, part])
+        return np.array(rows, "d").astype("f"), np.array(table["label"].to_pylist(), "f")
+
+    def test_parquet(self):
+        """Files of every compression and kind of page, in folders, with a filter."""
+        tables, path = {}, self.folder / "data"
+        for i, codec in enumerate(["none", "snappy", "gzip", "zstd", "lz4", "brotli"]):
+            name = f"part={i % 2}/{i}-{codec}.parquet"
+            tables[name] = self.parquet_table(40 + i)
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(tables[name], path / name, compression=codec, row_group_size=16,
+                           data_page_version="2.0" if i % 2 else "1.0", use_dictionary=i % 3 > 0,
+                           version="1.0" if i == 0 else "2.6", write_statistics=i % 2 > 0)
+        pq.write_table(self.parquet_table(0), path / "part=0/empty.parquet")
+        columns = ["i", "u", "f", "d", "decimal", "b", {"name": "n", "default": -1.5},
+                   {"name": "name", "categorical": True}, {"name": "fixed", "shape": [2]},
+                   {"name": "square", "shape": [2, 2]},
+                   {"name": "list", "max_length": 2, "padding": 7}, "part"]
+        source = {"files": "data", "features": columns, "labels": {"name": "label", "shape": [17]}}
+        try:
+            self.train(identity((17,)), {"parquet": source})
+        except RuntimeError as error:
+            if "install_parquet.sh" not in str(error):
+                raise
+            self.skipTest("deploy/install_parquet.sh has not been run")
+        everything = []
+        for name in sorted(tables):
+            rows, labels = self.parquet_rows(pq.read_table(path / name, partitioning=None),
+                                             int(name[5]))
+            everything.append((rows, labels))
+            np.testing.assert_allclose(self.predict(f"data/{name}"), rows, rtol=0, atol=1e-9)
+        rows = np.concatenate([one for one, _ in everything])
+        np.testing.assert_allclose(self.predict("data"), rows, rtol=0, atol=1e-9)
+        filters = {
+            "part = 1 and (u >= 100 or name in ('cat', 'été')) and n is not null":
+                lambda t, part: pc.and_(pc.and_(part == 1, pc.is_valid(t["n"])), pc.or_(
+                    pc.greater_equal(t["u"], 100),
+                    pc.is_in(t["name"].cast("string"), pa.array(["cat", "été"])))),
+            "not (d < 0.5) and b = true and day > '1990-06-30'":
+                lambda t, part: pc.and_(pc.and_(pc.greater_equal(t["d"], 0.5), t["b"]),
+                                        pc.greater(t["day"], pa.scalar(7485, pa.date32()))),
+        }
+        for text, mask in filters.items():
+            kept = [self.parquet_rows(tables[name].filter(mask(tables[name], int(name[5]))),
+                                      int(name[5])) for name in sorted(tables)]
+            x = np.concatenate([one for one, _ in kept if len(one)]).astype("d")
+            y = np.concatenate([two for one, two in kept if len(one)])
+            loss = self.evaluate(json.dumps({"parquet": {**source, "filter": text}}))
+            self.assertAlmostEqual(loss / np.mean((x - y) ** 2), 1, delta=1e-5)
+
+    def test_text(self):
+        """Lines and folders become the ids that Keras's TextVectorization gives."""
+        words = ["The", "cat!", "dog's", "(été)", "Été", "x_y", "\u00a0", "b-c", "1,5", "sat."]
+        texts = [" ".join(self.random.choice(words, self.random.integers(0, 9))) for _ in range(60)]
+        labels = [["neg", "pos", "so so"][i % 3] for i in range(60)]
+        (self.folder / "lines.tsv").write_text(
+            "".join(f"{label}\t{text}\n" for label, text in zip(labels, texts)))
+        for i, (label, text) in enumerate(zip(labels, texts)):
+            path = self.folder / "train" / label / f"{i}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        (self.folder / "plain.txt").write_text("the cat\nbird Été dog's\n")
+        options = {"max_tokens": 9, "output_sequence_length": 6}
+        judge = keras.layers.TextVectorization(**options)
+        judge.adapt(texts)
+        loss = {"name": "sparse_categorical_crossentropy", "from_logits": True}
+        self.train(identity((6,)), {"text": {"files": "lines.tsv", "text_vectorization": options}},
+                   loss=loss)
+        np.testing.assert_allclose(self.predict("lines.tsv"), judge(texts), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(self.predict("plain.txt"), judge(["the cat", "bird Été dog's"]),
+                                   rtol=0, atol=1e-9)
+        ids, numbers = judge(texts).numpy().astype("f"), np.arange(60) % 3
+        expected = keras.losses.SparseCategoricalCrossentropy(from_logits=True)(numbers, ids)
+        self.assertAlmostEqual(self.evaluate("lines.tsv"), float(expected), delta=1e-5)
+        # Folders, with characters as tokens.
+        options = {"split": "character", "standardize": "lower"}
+        judge = keras.layers.TextVectorization(**options, output_sequence_length=6)
+        judge.adapt(texts)
+        self.train(identity((6,)), {"text": {"directory": "train", "text_vectorization": options}},
+                   name="folders", loss=loss)
+        listed = keras.utils.text_dataset_from_directory(self.folder / "train", batch_size=None,
+                                                         shuffle=False)
+        read, classes = zip(*[(text.numpy(), int(label)) for text, label in listed])
+        cairn("predict", "folders", "--input", "train", "--output", "out.npy", "--state", "state",
+              folder=self.folder)
+        np.testing.assert_allclose(np.load(self.folder / "out.npy"), judge(list(read)), rtol=0,
+                                   atol=1e-9)
+        loss = json.loads(cairn("evaluate", "folders", "--data", "train", "--state", "state",
+                                "--json", folder=self.folder))["loss"]
+        expected = keras.losses.SparseCategoricalCrossentropy(from_logits=True)(
+            np.array(classes), judge(list(read)).numpy().astype("f"))
+        self.assertAlmostEqual(loss, float(expected), delta=1e-5)
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ struct Api {
 };
 
 absl::Status NotInstalled(const std::string& reason) {
-  return absl::UnavailableError(absl::StrCat(
+  return absl::FailedPreconditionError(absl::StrCat(
       "reading Parquet needs DuckDB's library, which is optional and not installed on this "
       "machine: run deploy/install_parquet.sh (",
       reason, ")"));

@@ -66,8 +66,8 @@ struct DuckdbColumn {
 // thread-safe; several may be used at the same time.
 class Duckdb {
  public:
-  // `path` is the only file that queries may read. Unavailable: the library is not installed; says
-  // how to install it.
+  // `path` is the only file that queries may read. FailedPrecondition: the library is not
+  // installed; says how to install it.
   static absl::StatusOr<std::unique_ptr<Duckdb>> Open(const std::string& path);
   ~Duckdb();
   Duckdb(const Duckdb&) = delete;

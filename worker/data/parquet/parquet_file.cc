@@ -172,7 +172,7 @@ absl::Status ParquetFile::Query(const std::string& sql, const Duckdb::Columns& c
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat("data file ", path_, ": ",
                                                   absl::StrReplaceAll(std::string(status.message()),
-                                                                      {{Source(), "the file"}})));
+                                                                      {{Source(), path_}})));
 }
 
 absl::Status ParquetFile::ReadMetadata() {

@@ -17,7 +17,7 @@ class DuckdbTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto opened = Duckdb::Open(kTypes);
-    if (absl::IsUnavailable(opened.status())) {
+    if (absl::IsFailedPrecondition(opened.status())) {
       EXPECT_THAT(std::string(opened.status().message()), HasSubstr("deploy/install_parquet.sh"));
       GTEST_SKIP() << opened.status().message();
     }

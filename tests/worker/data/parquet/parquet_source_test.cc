@@ -29,7 +29,7 @@ class ParquetSourceTest : public ::testing::Test {
 
   void SetUp() override {
     const auto found = Read(kGroups);
-    if (absl::IsUnavailable(found.status())) GTEST_SKIP() << found.status().message();
+    if (absl::IsFailedPrecondition(found.status())) GTEST_SKIP() << found.status().message();
   }
 
   static proto::DataSource SourceOf(const std::string& json) {
