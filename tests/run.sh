@@ -44,6 +44,14 @@ if [[ " ${targets[*]} " == *" //... "* || " ${targets[*]} " == *"//tests/interop
   fi
 fi
 
+# The library that reads Parquet files, from npm.
+libraries=${XDG_CACHE_HOME:-$HOME/.cache}/cairn/libraries
+if deploy/install_parquet.sh "$libraries" >/dev/null; then
+  options+=("--test_env=LD_LIBRARY_PATH=$libraries")
+else
+  echo "The library for Parquet is not here: its tests will say that they are skipped."
+fi
+
 echo "Building ${targets[*]} (the first build takes a while) ..."
 bazel build --keep_going "${options[@]}" "${targets[@]}"
 # Many tests wait most of the time, so there are twice as many at once as processors. `bazel test`
