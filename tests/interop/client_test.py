@@ -365,6 +365,31 @@ class Structures(unittest.TestCase):
         y = images.mean((1, 2, 3)) / 255
         same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse"}, images, y, epochs=2)
 
+    def test_operations_drop_masks(self):
+        """As in Keras, where only layers pass them; a cast to the same type returns its argument."""
+        ops = keras.ops
+        random = np.random.default_rng(9)
+        ids = random.integers(1, 20, (64, 6))
+        ids[:, 4:] = 0
+        inputs = keras.Input((6,), dtype="int32")
+
+        def block(operation, seed):
+            x = layers.Embedding(20, 4, mask_zero=True,
+                                 embeddings_initializer=keras.initializers.RandomNormal(
+                                     stddev=1.0, seed=seed))(inputs)
+            return layers.GlobalAveragePooling1D()(operation(x))
+
+        operations = [
+            lambda x: x + layers.Dense(4)(x), ops.relu, lambda x: ops.leaky_relu(x), ops.abs,
+            lambda x: x ** 2.0, lambda x: x * 0.5, lambda x: -x, lambda x: x ** 1,
+            lambda x: ops.cast(x, "float32"), lambda x: layers.LSTM(4, return_sequences=True)(x + x),
+            lambda x: ops.concatenate([x, x], axis=1), layers.Activation("tanh")]
+        outputs = layers.Concatenate()([block(each, i) for i, each in enumerate(operations)])
+        model = keras.Model(inputs, layers.Dense(1)(outputs))
+        same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse"}, ids, random.random(64))
+        np.testing.assert_allclose(cluster.predict(model, ids), model.predict(ids, verbose=0),
+                                   atol=1e-4)
+
     def test_own_layers_and_subclassed_models(self):
         class Embed(layers.Layer):
             def __init__(self):
@@ -586,6 +611,12 @@ class Errors(unittest.TestCase):
         model = keras.Model(inputs, layers.Dense(2, activation="softmax")(keras.ops.sqrt(inputs)))
         model.compile("sgd", "sparse_categorical_crossentropy")
         self.refused("computes Sqrt (sqrt", model)
+        left = set(os.listdir(cluster._data.folder))
+        model = keras.Model(inputs, layers.Dense(2, activation="softmax")(
+            keras.ops.max(layers.Reshape((4, 2))(inputs), axis=1, initial=0.0)))
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        self.refused("its argument initial is 0.0", model)
+        self.assertEqual(set(os.listdir(cluster._data.folder)), left)
 
         def own(**methods):
             return [type("Own", (keras.callbacks.Callback,), methods)()]
