@@ -603,8 +603,32 @@ class Errors(unittest.TestCase):
             def call(self, x):
                 return self.inner(x)
 
+        class Branch(layers.Layer):
+            def call(self, x, training=False):
+                return x * 2 if training else x
+
+        class Noise(layers.GaussianNoise):
+            pass
+
+        class Test(keras.Sequential):
+            def test_step(self, data):
+                return super().test_step(data)
+
+        class Outer(layers.Layer):
+            def build(self, shape):
+                self.dropout, self.branch = layers.Dropout(0.5), Branch()
+
+            def call(self, x, training=None):
+                return self.branch(self.dropout(x, training=training), training=training)
+
+        self.refused("Branch computes something else with training=True", with_layers(Branch()))
+        self.refused("Branch computes something else with training=True", with_layers(Outer()))
+        self.refused("Noise computes something else with training=True", with_layers(Noise(0.1)))
+        self.refused("Named has an activity_regularizer",
+                     with_layers(Named(activity_regularizer="l2")))
         self.refused('"inner" is used 2 times', with_layers(Named(), Named()))
         self.refused("its own train_step", with_layers(kind=Loop))
+        self.refused("its own test_step", with_layers(kind=Test))
         self.refused("belongs to no layer of Keras", with_layers(Linear()))
         self.refused("calls add_loss", with_layers(Penalty()))
         inputs = keras.Input((8,))
@@ -676,6 +700,18 @@ class Errors(unittest.TestCase):
         cluster.fit(model, x, y, verbose=0)
         model.set_weights([weight + 1 for weight in model.get_weights()])
         with self.assertRaisesRegex(cairn.CairnError, "have changed since fit"):
+            cluster.predict(model, x)
+
+    def test_an_own_predict_step_is_refused(self):
+        class Own(keras.Sequential):
+            def predict_step(self, data):
+                return 2 * super().predict_step(data)
+
+        x, y = examples()
+        model = Own([keras.Input((8,)), layers.Dense(2, activation="softmax")])
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        cluster.fit(model, x, y, verbose=0)
+        with self.assertRaisesRegex(cairn.NotSupported, "its own predict_step"):
             cluster.predict(model, x)
 
     def test_without_a_data_folder_arrays_are_refused(self):

@@ -490,6 +490,7 @@ class Cluster:
     def predict(self, model, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         """The outputs of a model that fit has trained, as Keras's predict."""
         _refuse_callbacks("predict", callbacks)
+        structure.check(model, ("predict_step",))
         trained = self._job_of(model)
         dataset = from_batches("x", x, steps)
         if dataset is not None:
