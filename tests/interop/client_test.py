@@ -498,6 +498,20 @@ class Datasets(unittest.TestCase):
                                   (rows.batch(16).map(lambda a, b: (a, b)), False)):
             self.assertEqual(cairn.data.from_batches("x", dataset).shuffled, expected)
 
+    def test_a_dataset_of_unknown_size_with_a_shuffle(self):
+        x, y = examples(64)
+        rows = tf.data.Dataset.from_tensor_slices((x, y)).filter(lambda a, b: True).shuffle(64)
+        for dataset, steps, expected in ((rows.batch(16), None, True), (rows.batch(16), 9, True),
+                                         (rows.batch(16), 4, True), (rows.batch(16), 3, False)):
+            with self.subTest(steps=steps):
+                self.assertEqual(cairn.data.from_batches("x", dataset, steps).shuffled, expected)
+
+    def test_a_generator_of_batches_of_different_sizes_is_refused(self):
+        x, y = examples(64)
+        batches = ((x[begin:end], y[begin:end]) for begin, end in ((0, 8), (8, 32), (32, 64)))
+        with self.assertRaisesRegex(cairn.NotSupported, "batches of different sizes"):
+            cairn.data.from_batches("x", batches)
+
     def test_small_batches_between_others(self):
         x, y = examples(40)
         rows = tf.data.Dataset.from_tensor_slices((x, y)).batch(16)
