@@ -662,13 +662,18 @@ class Errors(unittest.TestCase):
         def set_rate(self, epoch, logs=None):
             self.model.optimizer.learning_rate = 0.5
 
-        def set_weights(self, epoch, logs=None):
+        def set_weights(self, epoch=0, logs=None):
             self.model.set_weights([weight + 1 for weight in self.model.get_weights()])
 
         self.refused("callback Own sets the optimizer's learning rate",
                      callbacks=own(on_epoch_begin=set_rate))
         self.refused("callback Own sets the model's weights",
                      callbacks=own(on_epoch_end=set_weights), epochs=3)
+        for method in "on_epoch_begin", "on_train_batch_end":
+            self.refused("callback Own sets the model's weights",
+                         callbacks=own(**{method: set_weights}))
+        self.refused("callback Own sets the model's weights",
+                     callbacks=own(on_train_begin=lambda self, logs=None: set_weights(self)))
         self.refused("batches of a validation", callbacks=own(on_test_batch_end=set_rate))
         self.assertEqual({job["state"] for job in cluster.tool.objects("jobs")} &
                          {"running", "queued"}, set())
