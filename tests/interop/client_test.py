@@ -302,6 +302,15 @@ class Callbacks(unittest.TestCase):
             np.testing.assert_array_equal(ours, theirs)
         np.testing.assert_allclose(cluster.predict(model, x), model.predict(x, verbose=0), atol=1e-5)
 
+    def test_an_own_early_stopping_keeps_its_results(self):
+        class Own(keras.callbacks.EarlyStopping):
+            pass
+
+        own = Own("loss", mode="max", patience=1)
+        _, history = self.fit(own, keras.callbacks.EarlyStopping("loss", patience=50), epochs=5)
+        self.assertEqual((own.best_epoch, own.stopped_epoch), (0, 1))
+        self.assertEqual(history.epoch, [0, 1])
+
     def test_model_checkpoint_writes_a_file_of_each_epoch(self):
         x, y = examples()
         with tempfile.TemporaryDirectory() as folder:

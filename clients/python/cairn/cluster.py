@@ -413,14 +413,15 @@ class Cluster:
 
     def _take_result(self, model, lookups, status, callbacks, folder, job_file, updates):
         for callback in callbacks:
-            if isinstance(callback, keras.callbacks.EarlyStopping):
+            # Own subclasses run here, and have their results.
+            if type(callback) is keras.callbacks.EarlyStopping:
                 ended = status["epoch"] if status.get("stopped_early") else 0
                 callback.stopped_epoch = ended
                 for best in status["best"]:
                     if best["is_result"]:
                         callback.best = best["value"]
                         callback.best_epoch = best["epoch"]
-            if isinstance(callback, keras.callbacks.ReduceLROnPlateau) and \
+            if type(callback) is keras.callbacks.ReduceLROnPlateau and \
                     status.get("learning_rate"):
                 model.optimizer.learning_rate = status["learning_rate"]
         choice = []
