@@ -138,6 +138,57 @@ class Fit(unittest.TestCase):
                 for ours, theirs in zip(model.get_weights(), twin.get_weights()):
                     np.testing.assert_allclose(ours, theirs, atol=1e-4)
 
+    def test_updates_are_counted_as_by_the_job(self):
+        """An epoch of 3 batches has 2 updates if an update has 2 batches."""
+        x, y = examples(33)
+        fit = {"batch_size": 32, "shuffle": False, "verbose": 0}
+        model, twin = network(), network()
+        twin.set_weights(model.get_weights())
+        rates = keras.callbacks.LearningRateScheduler(lambda epoch: [0.01, 0.1, 0.02, 0.05][epoch])
+        for epochs in 4, 3:
+            twin.fit(x, y, epochs=epochs, callbacks=[rates], **fit)
+            cluster.fit(model, x, y, epochs=epochs, callbacks=[rates], batches_per_update=2, **fit)
+            self.assertEqual(float(model.optimizer.learning_rate),
+                             float(twin.optimizer.learning_rate))
+            self.assertEqual(cluster._jobs[model].updates, int(twin.optimizer.iterations))
+            for ours, theirs in zip(model.get_weights(), twin.get_weights()):
+                np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+    def test_updates_of_the_best_epoch(self):
+        x, y = examples()
+        model = network()
+        rates = keras.callbacks.LearningRateScheduler(lambda epoch: [0.01, 0.02, 0.03][epoch])
+        history = cluster.fit(model, x, y, batch_size=64, epochs=3, verbose=0, callbacks=[
+            rates, keras.callbacks.EarlyStopping("loss", mode="max", patience=5,
+                                                 restore_best_weights=True)])
+        self.assertEqual(len(history.epoch), 3)
+        self.assertEqual(cluster._jobs[model].updates, 10)
+        self.assertAlmostEqual(float(model.optimizer.learning_rate), 0.03)
+
+    def test_the_optimizer_starts_anew_where_it_cannot_continue(self):
+        x, y = examples()
+
+        def delete(model, job):
+            cluster.tool.run("delete", str(job))
+
+        def set_momentum(model, job):
+            model.optimizer.momentum = 0.9
+
+        def freeze(model, job):
+            model.layers[0].trainable = False
+            model.compile(optimizer=model.optimizer, loss="sparse_categorical_crossentropy")
+
+        for change, optimizer in ((delete, keras.optimizers.SGD()),
+                                  (set_momentum, keras.optimizers.SGD()),
+                                  (freeze, keras.optimizers.SGD(momentum=0.5))):
+            with self.subTest(change.__name__):
+                model = network(optimizer=optimizer)
+                history = cluster.fit(model, x, y, batch_size=64, epochs=1, verbose=0)
+                change(model, history.job)
+                with self.assertWarnsRegex(UserWarning, "the optimizer starts anew"):
+                    cluster.fit(model, x, y, batch_size=64, epochs=1, verbose=0)
+                self.assertEqual(cluster._jobs[model].updates, 10)
+
     def test_texts_are_looked_up_by_keras(self):
         """A layer that was not adapted adapts to the rows that are trained."""
         random = np.random.default_rng(3)
