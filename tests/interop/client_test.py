@@ -138,6 +138,57 @@ class Fit(unittest.TestCase):
                 for ours, theirs in zip(model.get_weights(), twin.get_weights()):
                     np.testing.assert_allclose(ours, theirs, atol=1e-4)
 
+    def test_updates_are_counted_as_by_the_job(self):
+        """An epoch of 3 batches has 2 updates if an update has 2 batches."""
+        x, y = examples(33)
+        fit = {"batch_size": 32, "shuffle": False, "verbose": 0}
+        model, twin = network(), network()
+        twin.set_weights(model.get_weights())
+        rates = keras.callbacks.LearningRateScheduler(lambda epoch: [0.01, 0.1, 0.02, 0.05][epoch])
+        for epochs in 4, 3:
+            twin.fit(x, y, epochs=epochs, callbacks=[rates], **fit)
+            cluster.fit(model, x, y, epochs=epochs, callbacks=[rates], batches_per_update=2, **fit)
+            self.assertEqual(float(model.optimizer.learning_rate),
+                             float(twin.optimizer.learning_rate))
+            self.assertEqual(cluster._jobs[model].updates, int(twin.optimizer.iterations))
+            for ours, theirs in zip(model.get_weights(), twin.get_weights()):
+                np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+    def test_updates_of_the_best_epoch(self):
+        x, y = examples()
+        model = network()
+        rates = keras.callbacks.LearningRateScheduler(lambda epoch: [0.01, 0.02, 0.03][epoch])
+        history = cluster.fit(model, x, y, batch_size=64, epochs=3, verbose=0, callbacks=[
+            rates, keras.callbacks.EarlyStopping("loss", mode="max", patience=5,
+                                                 restore_best_weights=True)])
+        self.assertEqual(len(history.epoch), 3)
+        self.assertEqual(cluster._jobs[model].updates, 10)
+        self.assertAlmostEqual(float(model.optimizer.learning_rate), 0.03)
+
+    def test_the_optimizer_starts_anew_where_it_cannot_continue(self):
+        x, y = examples()
+
+        def delete(model, job):
+            cluster.tool.run("delete", str(job))
+
+        def set_momentum(model, job):
+            model.optimizer.momentum = 0.9
+
+        def freeze(model, job):
+            model.layers[0].trainable = False
+            model.compile(optimizer=model.optimizer, loss="sparse_categorical_crossentropy")
+
+        for change, optimizer in ((delete, keras.optimizers.SGD()),
+                                  (set_momentum, keras.optimizers.SGD()),
+                                  (freeze, keras.optimizers.SGD(momentum=0.5))):
+            with self.subTest(change.__name__):
+                model = network(optimizer=optimizer)
+                history = cluster.fit(model, x, y, batch_size=64, epochs=1, verbose=0)
+                change(model, history.job)
+                with self.assertWarnsRegex(UserWarning, "the optimizer starts anew"):
+                    cluster.fit(model, x, y, batch_size=64, epochs=1, verbose=0)
+                self.assertEqual(cluster._jobs[model].updates, 10)
+
     def test_texts_are_looked_up_by_keras(self):
         """A layer that was not adapted adapts to the rows that are trained."""
         random = np.random.default_rng(3)
@@ -302,6 +353,15 @@ class Callbacks(unittest.TestCase):
             np.testing.assert_array_equal(ours, theirs)
         np.testing.assert_allclose(cluster.predict(model, x), model.predict(x, verbose=0), atol=1e-5)
 
+    def test_an_own_early_stopping_keeps_its_results(self):
+        class Own(keras.callbacks.EarlyStopping):
+            pass
+
+        own = Own("loss", mode="max", patience=1)
+        _, history = self.fit(own, keras.callbacks.EarlyStopping("loss", patience=50), epochs=5)
+        self.assertEqual((own.best_epoch, own.stopped_epoch), (0, 1))
+        self.assertEqual(history.epoch, [0, 1])
+
     def test_model_checkpoint_writes_a_file_of_each_epoch(self):
         x, y = examples()
         with tempfile.TemporaryDirectory() as folder:
@@ -364,6 +424,31 @@ class Structures(unittest.TestCase):
         model = keras.Model(inputs, layers.Dense(1)(layers.Flatten()(x)))
         y = images.mean((1, 2, 3)) / 255
         same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse"}, images, y, epochs=2)
+
+    def test_operations_drop_masks(self):
+        """As in Keras, where only layers pass them; a cast to the same type returns its argument."""
+        ops = keras.ops
+        random = np.random.default_rng(9)
+        ids = random.integers(1, 20, (64, 6))
+        ids[:, 4:] = 0
+        inputs = keras.Input((6,), dtype="int32")
+
+        def block(operation, seed):
+            x = layers.Embedding(20, 4, mask_zero=True,
+                                 embeddings_initializer=keras.initializers.RandomNormal(
+                                     stddev=1.0, seed=seed))(inputs)
+            return layers.GlobalAveragePooling1D()(operation(x))
+
+        operations = [
+            lambda x: x + layers.Dense(4)(x), ops.relu, lambda x: ops.leaky_relu(x), ops.abs,
+            lambda x: x ** 2.0, lambda x: x * 0.5, lambda x: -x, lambda x: x ** 1,
+            lambda x: ops.cast(x, "float32"), lambda x: layers.LSTM(4, return_sequences=True)(x + x),
+            lambda x: ops.concatenate([x, x], axis=1), layers.Activation("tanh")]
+        outputs = layers.Concatenate()([block(each, i) for i, each in enumerate(operations)])
+        model = keras.Model(inputs, layers.Dense(1)(outputs))
+        same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse"}, ids, random.random(64))
+        np.testing.assert_allclose(cluster.predict(model, ids), model.predict(ids, verbose=0),
+                                   atol=1e-4)
 
     def test_own_layers_and_subclassed_models(self):
         class Embed(layers.Layer):
@@ -473,6 +558,20 @@ class Datasets(unittest.TestCase):
                                   (rows.batch(16).map(lambda a, b: (a, b)), False)):
             self.assertEqual(cairn.data.from_batches("x", dataset).shuffled, expected)
 
+    def test_a_dataset_of_unknown_size_with_a_shuffle(self):
+        x, y = examples(64)
+        rows = tf.data.Dataset.from_tensor_slices((x, y)).filter(lambda a, b: True).shuffle(64)
+        for dataset, steps, expected in ((rows.batch(16), None, True), (rows.batch(16), 9, True),
+                                         (rows.batch(16), 4, True), (rows.batch(16), 3, False)):
+            with self.subTest(steps=steps):
+                self.assertEqual(cairn.data.from_batches("x", dataset, steps).shuffled, expected)
+
+    def test_a_generator_of_batches_of_different_sizes_is_refused(self):
+        x, y = examples(64)
+        batches = ((x[begin:end], y[begin:end]) for begin, end in ((0, 8), (8, 32), (32, 64)))
+        with self.assertRaisesRegex(cairn.NotSupported, "batches of different sizes"):
+            cairn.data.from_batches("x", batches)
+
     def test_small_batches_between_others(self):
         x, y = examples(40)
         rows = tf.data.Dataset.from_tensor_slices((x, y)).batch(16)
@@ -578,14 +677,44 @@ class Errors(unittest.TestCase):
             def call(self, x):
                 return self.inner(x)
 
+        class Branch(layers.Layer):
+            def call(self, x, training=False):
+                return x * 2 if training else x
+
+        class Noise(layers.GaussianNoise):
+            pass
+
+        class Test(keras.Sequential):
+            def test_step(self, data):
+                return super().test_step(data)
+
+        class Outer(layers.Layer):
+            def build(self, shape):
+                self.dropout, self.branch = layers.Dropout(0.5), Branch()
+
+            def call(self, x, training=None):
+                return self.branch(self.dropout(x, training=training), training=training)
+
+        self.refused("Branch computes something else with training=True", with_layers(Branch()))
+        self.refused("Branch computes something else with training=True", with_layers(Outer()))
+        self.refused("Noise computes something else with training=True", with_layers(Noise(0.1)))
+        self.refused("Named has an activity_regularizer",
+                     with_layers(Named(activity_regularizer="l2")))
         self.refused('"inner" is used 2 times', with_layers(Named(), Named()))
         self.refused("its own train_step", with_layers(kind=Loop))
+        self.refused("its own test_step", with_layers(kind=Test))
         self.refused("belongs to no layer of Keras", with_layers(Linear()))
         self.refused("calls add_loss", with_layers(Penalty()))
         inputs = keras.Input((8,))
         model = keras.Model(inputs, layers.Dense(2, activation="softmax")(keras.ops.sqrt(inputs)))
         model.compile("sgd", "sparse_categorical_crossentropy")
         self.refused("computes Sqrt (sqrt", model)
+        left = set(os.listdir(cluster._data.folder))
+        model = keras.Model(inputs, layers.Dense(2, activation="softmax")(
+            keras.ops.max(layers.Reshape((4, 2))(inputs), axis=1, initial=0.0)))
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        self.refused("its argument initial is 0.0", model)
+        self.assertEqual(set(os.listdir(cluster._data.folder)), left)
 
         def own(**methods):
             return [type("Own", (keras.callbacks.Callback,), methods)()]
@@ -593,13 +722,18 @@ class Errors(unittest.TestCase):
         def set_rate(self, epoch, logs=None):
             self.model.optimizer.learning_rate = 0.5
 
-        def set_weights(self, epoch, logs=None):
+        def set_weights(self, epoch=0, logs=None):
             self.model.set_weights([weight + 1 for weight in self.model.get_weights()])
 
         self.refused("callback Own sets the optimizer's learning rate",
                      callbacks=own(on_epoch_begin=set_rate))
         self.refused("callback Own sets the model's weights",
                      callbacks=own(on_epoch_end=set_weights), epochs=3)
+        for method in "on_epoch_begin", "on_train_batch_end":
+            self.refused("callback Own sets the model's weights",
+                         callbacks=own(**{method: set_weights}))
+        self.refused("callback Own sets the model's weights",
+                     callbacks=own(on_train_begin=lambda self, logs=None: set_weights(self)))
         self.refused("batches of a validation", callbacks=own(on_test_batch_end=set_rate))
         self.assertEqual({job["state"] for job in cluster.tool.objects("jobs")} &
                          {"running", "queued"}, set())
@@ -645,6 +779,18 @@ class Errors(unittest.TestCase):
         cluster.fit(model, x, y, verbose=0)
         model.set_weights([weight + 1 for weight in model.get_weights()])
         with self.assertRaisesRegex(cairn.CairnError, "have changed since fit"):
+            cluster.predict(model, x)
+
+    def test_an_own_predict_step_is_refused(self):
+        class Own(keras.Sequential):
+            def predict_step(self, data):
+                return 2 * super().predict_step(data)
+
+        x, y = examples()
+        model = Own([keras.Input((8,)), layers.Dense(2, activation="softmax")])
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        cluster.fit(model, x, y, verbose=0)
+        with self.assertRaisesRegex(cairn.NotSupported, "its own predict_step"):
             cluster.predict(model, x)
 
     def test_without_a_data_folder_arrays_are_refused(self):

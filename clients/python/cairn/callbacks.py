@@ -4,6 +4,7 @@ The job goes on meanwhile. Before the callbacks see the end of an epoch, the mod
 that epoch, from its checkpoint.
 """
 
+import contextlib
 import math
 
 import keras
@@ -60,32 +61,44 @@ class Hook(keras.callbacks.Callback):
                 f"the job knows before it starts: use LearningRateScheduler, ReduceLROnPlateau or a "
                 f"schedule of keras.optimizers.schedules")
 
-    def on_train_begin(self, logs=None):
-        self._guard("on_train_begin", logs)
-
-    def on_train_end(self, logs=None):
-        self.callback.on_train_end(logs)
-
-    def on_epoch_begin(self, epoch, logs=None):
-        self._guard("on_epoch_begin", epoch, logs)
-
-    def on_epoch_end(self, epoch, logs=None):
+    @contextlib.contextmanager
+    def _same_weights(self, *methods):
+        """Raises if the callback, in one of these methods, has changed the model's weights."""
+        if not _overrides(self.callback, *methods):
+            yield
+            return
         weights = [weight.numpy() for weight in self.model.weights]
-        self._guard("on_epoch_end", epoch, logs)
-        if self.model.stop_training:
+        yield
+        if "on_epoch_end" in methods and self.model.stop_training:
             return
         for weight, before in zip(self.model.weights, weights):
             if not np.array_equal(weight.numpy(), before, equal_nan=True):
                 raise NotSupported(f"callback {type(self.callback).__name__} sets the model's "
                                    f"weights, which are on the cluster until the training ends")
 
+    def on_train_begin(self, logs=None):
+        with self._same_weights("on_train_begin"):
+            self._guard("on_train_begin", logs)
+
+    def on_train_end(self, logs=None):
+        self.callback.on_train_end(logs)
+
+    def on_epoch_begin(self, epoch, logs=None):
+        with self._same_weights("on_epoch_begin"):
+            self._guard("on_epoch_begin", epoch, logs)
+
+    def on_epoch_end(self, epoch, logs=None):
+        with self._same_weights("on_epoch_end"):
+            self._guard("on_epoch_end", epoch, logs)
+
     def replay(self, batches):
         """The batches of an epoch, at its end. batches: their logs."""
         if not self._sees_batches:
             return
-        for batch, logs in enumerate(batches):
-            self._guard("on_train_batch_begin", batch, {})
-            self._guard("on_train_batch_end", batch, logs)
+        with self._same_weights(*_TRAIN_BATCHES):
+            for batch, logs in enumerate(batches):
+                self._guard("on_train_batch_begin", batch, {})
+                self._guard("on_train_batch_end", batch, logs)
 
     def validated(self, logs):
         if logs:

@@ -194,45 +194,55 @@ class Cluster:
             steps = int(steps_per_epoch)
             job["steps_per_epoch"] = steps * parts
 
+        before = self._continued(model)
         folder = self._make_folder(job["name"])
         job_file = os.path.join(folder, "job.json")
         csv_file = None
-        if self._end and needs_csv(job, output_names):  # The coordinator is on this machine.
-            csv_file = os.path.join(folder, "epochs.csv")
-            job.setdefault("callbacks", []).append({"name": "csv_logger", "filename": csv_file})
-        job["model"] = model_files.write_model(lookups.model, folder)
-        self._write_data(job, folder, lookups, inputs, y, sample_weight, validation_split,
-                         validation, class_weight, validation_steps,
-                         validation_batch_size or batch_size)
-        if "validation" in job or "validation_fraction" in job:
-            job["validation_freq"] = validation_freq if isinstance(validation_freq, int) \
-                else list(validation_freq)
-        updates = 0
-        before = self._continued(model)
-        if before is not None:
-            updates = before.updates
-            job["resume_from"] = {"name": str(before.job), "with_optimizer": True}
-        if rates is not None:
-            job["optimizer"]["learning_rate"] = translation.rates_of_epochs(rates, steps, updates)
-        with open(job_file, "w", encoding="utf-8") as file:
-            json.dump(job, file, indent=1)
+        try:
+            if self._end and needs_csv(job, output_names):  # The coordinator is on this machine.
+                csv_file = os.path.join(folder, "epochs.csv")
+                job.setdefault("callbacks", []).append(
+                    {"name": "csv_logger", "filename": csv_file})
+            job["model"] = model_files.write_model(lookups.model, folder)
+            self._write_data(job, folder, lookups, inputs, y, sample_weight, validation_split,
+                             validation, class_weight, validation_steps,
+                             validation_batch_size or batch_size)
+            if "validation" in job or "validation_fraction" in job:
+                job["validation_freq"] = validation_freq if isinstance(validation_freq, int) \
+                    else list(validation_freq)
+            _write_job(job, job_file, rates, steps, before)
+            run = keras.callbacks.CallbackList(
+                local_callbacks, add_history=True, add_progbar=verbose != 0, model=model,
+                epochs=epochs, verbose=1 if verbose == "auto" else verbose, steps=steps)
+        except BaseException:
+            self._remove(folder)  # It stays if the job fails, for inspection.
+            raise
 
-        run = keras.callbacks.CallbackList(
-            local_callbacks, add_history=True, add_progbar=verbose != 0, model=model, epochs=epochs,
-            verbose=1 if verbose == "auto" else verbose, steps=steps)
         model.stop_training = False
+        try:
+            identifier = self._submit(job_file)
+        except CairnError as error:
+            if before is None or not _cannot_continue(error):
+                raise
+            warnings.warn(f"the optimizer starts anew: {error}", stacklevel=2)
+            before = None
+            _write_job(job, job_file, rates, steps, before)
+            identifier = self._submit(job_file)
+        updates = before.updates if before else 0
         logs = EpochLogs(self.tool, job, output_names, parts, examples, run, csv_file)
-        status = self._train(job, job_file, logs, lookups)
+        status = self._train(identifier, job, job_file, logs, lookups, updates)
         self._take_result(model, lookups, status, callbacks or [], folder, job_file,
-                          updates + status["batches_done"] // parts)
+                          updates + _updates_of(job, status, parts))
         if rates is not None:
             # As Keras's callback leaves it.
-            ended = math.ceil(status["batches_done"] / (steps * parts))
-            model.optimizer.learning_rate = rates[max(0, ended - 1)]
+            model.optimizer.learning_rate = rates[len(model.history.epoch) - 1]
         run.on_train_end(status["logs"])
         model.history.job = status["job"]  # For commands of the tool: cairn history JOB.
         self._remove(folder)
         return model.history
+
+    def _submit(self, job_file):
+        return str(self.tool.objects("submit", job_file, job_file=job_file)[0]["job"])
 
     def _strategy(self, job, strategy, window, batches_per_update, batch_size, examples):
         """Sets `strategy` and `batch_size`; returns the number of parts of one batch.
@@ -341,13 +351,13 @@ class Cluster:
                                    f"validation_batch_size={validation_batch_size} and "
                                    f"validation_split is not supported for files")
 
-    def _train(self, job, job_file, logs, lookups):
-        """Submits the job and shows it until it ends; returns its last status, with its logs.
+    def _train(self, identifier, job, job_file, logs, lookups, updates):
+        """Shows a submitted job until it ends; returns its last status, with its logs.
 
+        updates: of the optimizer, before this job.
         If a callback has stopped the job, "stopped_at" is the checkpoint of that epoch, whose weights
         the model has got, and "digest" is of these weights: the callback may have set others.
         """
-        identifier = str(self.tool.objects("submit", job_file, job_file=job_file)[0]["job"])
         status, ended = {}, {}
 
         def set_weights(epoch):
@@ -356,7 +366,7 @@ class Cluster:
             model_files.set_weights(lookups.model, self._export(
                 identifier, os.path.dirname(job_file), job_file, "--checkpoint", str(checkpoint)))
             logs.run.model.optimizer.iterations.assign(
-                epochs * math.ceil(status["batches_per_epoch"] / logs.parts))
+                updates + epochs * math.ceil(status["batches_per_epoch"] / logs.parts))
             ended.update(stopped_at=checkpoint, digest=_digest(logs.run.model))
 
         logs.begin(identifier, set_weights)
@@ -413,14 +423,15 @@ class Cluster:
 
     def _take_result(self, model, lookups, status, callbacks, folder, job_file, updates):
         for callback in callbacks:
-            if isinstance(callback, keras.callbacks.EarlyStopping):
+            # Own subclasses run here, and have their results.
+            if type(callback) is keras.callbacks.EarlyStopping:
                 ended = status["epoch"] if status.get("stopped_early") else 0
                 callback.stopped_epoch = ended
                 for best in status["best"]:
                     if best["is_result"]:
                         callback.best = best["value"]
                         callback.best_epoch = best["epoch"]
-            if isinstance(callback, keras.callbacks.ReduceLROnPlateau) and \
+            if type(callback) is keras.callbacks.ReduceLROnPlateau and \
                     status.get("learning_rate"):
                 model.optimizer.learning_rate = status["learning_rate"]
         choice = []
@@ -490,6 +501,7 @@ class Cluster:
     def predict(self, model, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         """The outputs of a model that fit has trained, as Keras's predict."""
         _refuse_callbacks("predict", callbacks)
+        structure.check(model, ("predict_step",))
         trained = self._job_of(model)
         dataset = from_batches("x", x, steps)
         if dataset is not None:
@@ -505,6 +517,39 @@ class Cluster:
                           *_flags("--input", files), *_flags("--output", outputs))
             arrays = [np.load(path) for path in outputs]
         return arrays if len(arrays) > 1 else arrays[0]
+
+
+def _write_job(job, job_file, rates, steps, before):
+    """Writes the job file.
+
+    rates: of each epoch, by the LearningRateSchedulers; None without any. steps: updates of an epoch.
+    before: the fit whose optimizer continues, or None.
+    """
+    job.pop("resume_from", None)
+    if before is not None:
+        job["resume_from"] = {"name": str(before.job), "with_optimizer": True}
+    if rates is not None:
+        # The job counts its updates from those of the fit before it.
+        job["optimizer"]["learning_rate"] = translation.rates_of_epochs(
+            rates, steps, before.updates if before else 0)
+    with open(job_file, "w", encoding="utf-8") as file:
+        json.dump(job, file, indent=1)
+
+
+def _cannot_continue(error):
+    """True if the job before was deleted, or its optimizer has other slots or variables."""
+    return "resume_from: there is no job" in str(error) or \
+        "resume_from.with_optimizer: " in str(error)
+
+
+def _updates_of(job, status, parts):
+    """The updates in the result of a job: as it counts them, none has batches of two epochs."""
+    last = status.get("epoch", 0)
+    for best in status.get("best", []):
+        if best["is_result"]:
+            last = best["epoch"]
+    epochs = last + 1 - job.get("initial_epoch", 0)
+    return epochs * math.ceil(status.get("batches_per_epoch", 0) / parts)
 
 
 def _source(data, folder, name, inputs, labels, weights):

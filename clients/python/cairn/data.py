@@ -127,14 +127,17 @@ def from_batches(what, value, steps=None, needs="steps"):
     sizes = [len(batch[0]) for batch in flat]
     # batch().repeat() has a small batch at the end of each pass; the job fills it with the next one.
     is_regular = all(size == sizes[0] for size in sizes[:-1]) and sizes[-1] <= sizes[0]
-    if is_finite and not is_regular:
+    if count != math.inf and not is_regular:
         raise NotSupported(f"{what} is a dataset with batches of different sizes; all but the last "
                            f"must be equal")
     try:
         columns = keras.tree.map_structure(lambda *parts: join(parts), *batches)
     except ValueError as error:
         raise NotSupported(f"{what} is not a dataset of batches: {error}") from error
-    shuffled = is_finite and hasattr(value, "as_numpy_iterator") and _is_shuffled(value)
+    # The order is new in each epoch only if the whole dataset was read.
+    shuffled = hasattr(value, "as_numpy_iterator") and _is_shuffled(value) and (
+        is_finite or steps is None or len(batches) < steps or
+        count is None and next(iterator, None) is None)
     return Batches(*columns, *[None] * (3 - len(columns)), max(sizes), shuffled)
 
 

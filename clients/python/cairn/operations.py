@@ -9,7 +9,7 @@ import math
 from cairn.errors import NotSupported
 
 # Operations that a layer of the same name computes if all their arguments are tensors.
-_MERGES = ("Add", "Subtract", "Multiply", "Maximum", "Minimum", "Average", "Concatenate")
+_MERGES = ("Add", "Subtract", "Multiply", "Maximum", "Minimum", "Concatenate")
 # Activations by operation, with the arguments that they must have.
 _ACTIVATIONS = {
     "Relu": ("relu", {}), "Relu6": ("relu6", {}), "Sigmoid": ("sigmoid", {}), "Tanh": ("tanh", {}),
@@ -19,6 +19,14 @@ _ACTIVATIONS = {
     "HardSigmoid": ("hard_sigmoid", {}),
 }
 _LARGEST_POWER = 8
+# Arguments of operations, besides tensors, that are translated. Others must be None.
+_KNOWN_ARGUMENTS = {
+    **{kind: tuple(needed) for kind, (_, needed) in _ACTIVATIONS.items()},
+    **dict.fromkeys(("Mean", "Sum", "Max", "Average"), ("axis", "keepdims")),
+    **dict.fromkeys(("ExpandDims", "Squeeze", "Stack", "Concatenate"), ("axis",)),
+    "Reshape": ("newshape",), "Transpose": ("axes",), "Cast": ("dtype",),
+    "LeakyRelu": ("negative_slope",),
+}
 
 
 def _is_tensor(value):
@@ -86,6 +94,32 @@ class _Operation:
         return {"class_name": "__keras_tensor__", "config": {
             "shape": [None, *shape], "dtype": "float32", "keras_history": [name, 0, 0]}}
 
+    def check_arguments(self):
+        known = ("name", *_KNOWN_ARGUMENTS.get(self.kind, ()))
+        for argument, value in self.config.items():
+            if argument not in known and value is not None:
+                self.fails(f"its argument {argument} is {value!r}")
+
+    def drop_masks(self):
+        """Puts a Reshape to the same shape, which is a view, between each tensor and the operation.
+
+        An operation of Keras returns a tensor without a mask; most layers of a job pass it, and
+        Reshape does not.
+        """
+        def without_mask(value):
+            if isinstance(value, list):
+                return [without_mask(each) for each in value]
+            if not _is_tensor(value):
+                return value
+            source = tuple(value["config"]["keras_history"])
+            if source not in dropped:
+                dropped[source] = self.reshape(value, self.known(value))
+                dropped[source]["config"]["dtype"] = value["config"]["dtype"]
+            return dropped[source]
+
+        dropped = {}
+        self.arguments = without_mask(self.arguments)
+
     def finish(self):
         last = self.layers[-1]
         last["name"] = last["config"]["name"] = self.name
@@ -128,6 +162,7 @@ class _Operation:
         exponent = 2 if self.kind == "Square" else _numbers(self.arguments[1])
         if exponent not in range(1, _LARGEST_POWER + 1):
             self.fails(f"only whole powers from 1 to {_LARGEST_POWER} are")
+        exponent = int(exponent)  # x ** 2.0 is a whole power, too.
         tensor = self.arguments[0]
         if exponent == 1:
             return self.add("Identity", {}, tensor, _shape(tensor))
@@ -284,7 +319,7 @@ _FAMILIES = {
     **dict.fromkeys(("Add", "Subtract", "Multiply", "TrueDivide", "Divide"), _Operation.arithmetic),
     **dict.fromkeys(("Square", "Power"), _Operation.power),
     **dict.fromkeys(_ACTIVATIONS, _Operation.activation),
-    **dict.fromkeys(("Mean", "Sum", "Max"), _Operation.reduction),
+    **dict.fromkeys(("Mean", "Sum", "Max", "Average"), _Operation.reduction),
     **dict.fromkeys(("Reshape", "ExpandDims", "Squeeze"), _Operation.change_shape),
     "Absolute": _Operation.absolute, "LeakyRelu": _Operation.leaky_relu,
     "Transpose": _Operation.transpose, "GetItem": _Operation.item, "Stack": _Operation.stack,
@@ -298,25 +333,46 @@ def _all_tensors(value):
     return _is_tensor(value)
 
 
-def replace_operations(topology):
-    """Replaces the operations in a model's JSON, also in models that are layers of it."""
+def _makes_masks(node):
+    """True if a layer of the model's JSON, or of a model in it, makes a mask."""
+    config = node.get("config")
+    if not isinstance(config, dict):
+        return False
+    return node.get("class_name") == "Masking" or bool(config.get("mask_zero")) or \
+        any(map(_makes_masks, config.get("layers", [])))
+
+
+def replace_operations(topology, masks=None):
+    """Replaces the operations in a model's JSON, also in models that are layers of it.
+
+    masks: tensors may have a mask [found in the topology].
+    """
+    masks = _makes_masks(topology) if masks is None else masks
     replaced = []
     for node in topology["config"].get("layers", []):
         if isinstance(node.get("config"), dict) and "layers" in node["config"]:
-            replace_operations(node)
+            replace_operations(node, masks)
         is_operation = str(node.get("module", "")).startswith("keras.src.ops")
         if not is_operation or node["class_name"] in ("NotEqual", "Any", "ConvertToTensor"):
             replaced.append(node)  # The last three compute masks.
             continue
         operation = _Operation(node)
-        if node["class_name"] in _MERGES and not operation.named and \
-                _all_tensors(operation.arguments):
-            replaced.append(node)
-            continue
-        if node["class_name"] not in _FAMILIES or operation.named or not operation.arguments or \
-                not _is_tensor(operation.arguments[0]) and operation.kind not in (
-                    "Add", "Subtract", "Multiply", "TrueDivide", "Divide", "Stack"):
+        is_merge = node["class_name"] in _MERGES and not operation.named and \
+            _all_tensors(operation.arguments)
+        if not is_merge and (
+                node["class_name"] not in _FAMILIES or operation.named or
+                not operation.arguments or not _is_tensor(operation.arguments[0]) and
+                operation.kind not in ("Add", "Subtract", "Multiply", "TrueDivide", "Divide",
+                                       "Stack")):
             operation.fails()
+        operation.check_arguments()
+        # A cast to the same type returns its argument, with the mask.
+        if masks and operation.kind != "Cast":
+            operation.drop_masks()
+        if is_merge:
+            node["inbound_nodes"][0].update(args=operation.arguments, kwargs={})
+            replaced.extend([*operation.layers, node])
+            continue
         _FAMILIES[node["class_name"]](operation)
         replaced.extend(operation.finish())
     topology["config"]["layers"] = replaced

@@ -74,12 +74,13 @@ def output_names(model):
     return list((getattr(model, "_functional", None) or model).output_names)
 
 
-def check(model):
-    """Raises for a model that does not train as Keras's own."""
-    for method in ("train_step", "compute_loss", "compute_metrics"):
+def check(model, methods=("train_step", "test_step", "compute_loss", "compute_metrics")):
+    """Raises for a model that has one of `methods` instead of Keras's own."""
+    for method in methods:
         if getattr(type(model), method) is not getattr(keras.Model, method):
             raise NotSupported(f"{type(model).__name__} has its own {method}: its Python code cannot "
-                               f"run on the cluster; a job trains with compile's loss")
+                               f"run on the cluster; a job computes the model's layers and "
+                               f"compile's loss and metrics")
 
 
 def needs_rebuild(model):
@@ -94,6 +95,29 @@ def needs_rebuild(model):
 
 def _refuse_loss(layer, loss):
     raise NotSupported(f"{type(layer).__name__} calls add_loss: a job has compile's loss only")
+
+
+class _Training:
+    """The argument `training` of an own layer while it is inlined: the job trains and evaluates."""
+
+    def __init__(self, layer):
+        self._layer = layer
+
+    def _fails(self, *_):
+        raise NotSupported(f"{type(self._layer).__name__} computes something else with training=True, "
+                           f"which only Keras's layers can: call a Dropout, GaussianNoise or "
+                           f"BatchNormalization in it, without a condition on training")
+
+    __bool__ = __eq__ = __ne__ = __int__ = __float__ = __array__ = _fails
+    __hash__ = object.__hash__
+
+
+def _without_training(args, kwargs):
+    """The arguments for a layer of Keras, which distinguishes training itself."""
+    def convert(value):
+        return None if isinstance(value, _Training) else value
+
+    return tuple(map(convert, args)), {key: convert(value) for key, value in kwargs.items()}
 
 
 class _Inlined(contextlib.ContextDecorator):
@@ -120,6 +144,8 @@ class _Inlined(contextlib.ContextDecorator):
         symbolic = any(map(keras.backend.is_keras_tensor, keras.tree.flatten((args, kwargs))))
         if isinstance(layer, keras.layers.Embedding) and not symbolic:
             return call(layer, self._constant(args[0]))
+        if not _is_own(layer):
+            args, kwargs = _without_training(args, kwargs)
         if not symbolic or not _is_own(layer):
             return call(layer, *args, **kwargs)
         return run(layer, args, kwargs)
@@ -138,7 +164,10 @@ class _Inlined(contextlib.ContextDecorator):
 def run(layer, args, kwargs=None):
     """Calls the layers of a model or of an own layer, without the model or layer around them."""
     kwargs = dict(kwargs or {})
-    if type(layer) is keras.Sequential:
+    if getattr(layer, "activity_regularizer", None) is not None:
+        raise NotSupported(f"{type(layer).__name__} has an activity_regularizer, which only Keras's "
+                           f"layers can; give it to a layer of Keras in it")
+    if type(layer).call is keras.Sequential.call:
         tensor = args[0]
         for each in layer.layers:
             tensor = each(tensor)
@@ -146,9 +175,14 @@ def run(layer, args, kwargs=None):
     if type(layer).call is Functional.call:
         training = kwargs.get("training")
         return layer._run_through_graph(args[0], lambda each: operation_fn(each, training=training))
-    arguments = inspect.signature(layer.call).parameters
+    signature = inspect.signature(layer.call)
+    arguments = signature.parameters
     if "training" in arguments:
-        kwargs.setdefault("training", None)
+        bound = signature.bind_partial(*args, **kwargs)
+        given = bound.arguments.get("training")
+        if given is None or isinstance(given, _Training):
+            bound.arguments["training"] = _Training(layer)
+            args, kwargs = bound.args, bound.kwargs
     if "mask" in arguments and getattr(args[0], "_keras_mask", None) is not None:
         raise NotSupported(f"{type(layer).__name__} takes a mask, which only Keras's layers can; "
                            f"use an Embedding without mask_zero before it")
