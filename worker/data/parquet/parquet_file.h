@@ -24,7 +24,8 @@ namespace cairn::worker {
 // are not what is read. Not thread-safe.
 class ParquetFile {
  public:
-  // Reads the file's metadata. Errors as OpenDataFile and Duckdb::Open.
+  // Reads the file's metadata. Errors as OpenDataFile and Duckdb::Open. InvalidArgument also: the
+  // metadata have a number of rows that no file has.
   static absl::StatusOr<std::unique_ptr<ParquetFile>> Open(const std::string& path);
   ~ParquetFile();
   ParquetFile(const ParquetFile&) = delete;
