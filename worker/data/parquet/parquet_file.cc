@@ -348,8 +348,8 @@ absl::Status ParquetFile::ForEachRow(const std::vector<FeatureEncoder::Wanted>& 
       });
 }
 
-absl::Status ParquetFile::AddNames(const std::string& column, const job::RowFilter* filter,
-                                   std::set<std::string>* names) {
+absl::Status ParquetFile::ForEachName(const std::string& column, const job::RowFilter* filter,
+                                      const OnName& on_name) {
   CAIRN_ASSIGN_OR_RETURN(const Column* const found, Find(column));
   const FeatureEncoder::Wanted wanted = {column, 1, true, false};
   CAIRN_ASSIGN_OR_RETURN(std::string expression, ExpressionOf(wanted));
@@ -363,9 +363,10 @@ absl::Status ParquetFile::AddNames(const std::string& column, const job::RowFilt
                    : absl::InvalidArgumentError(
                          absl::StrCat("column \"", PrintableLine(column), "\" has no names"));
       },
-      [&](const std::vector<DuckdbVector>& columns, uint64_t rows) {
+      [&](const std::vector<DuckdbVector>& columns, uint64_t rows) -> absl::Status {
         for (uint64_t row = 0; row < rows; ++row) {
-          if (!columns[0].is_null(row)) names->emplace(DuckdbBytes(columns[0], row));
+          if (columns[0].is_null(row)) continue;
+          CAIRN_RETURN_IF_ERROR(on_name(DuckdbBytes(columns[0], row)));
         }
         return absl::OkStatus();
       });

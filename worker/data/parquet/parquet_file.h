@@ -6,8 +6,8 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -51,9 +51,11 @@ class ParquetFile {
   absl::Status ForEachRow(const std::vector<FeatureEncoder::Wanted>& wanted,
                           const Selection& selection, const OnRow& on_row);
 
-  // Adds the distinct values of a column, or of the items of its lists, as texts. Nulls are none.
-  absl::Status AddNames(const std::string& column, const job::RowFilter* filter,
-                        std::set<std::string>* names);
+  // Calls `on_name` for each distinct value of a column, or of the items of its lists, as text.
+  // Nulls are none. An error of `on_name` ends the query.
+  using OnName = std::function<absl::Status(std::string_view name)>;
+  absl::Status ForEachName(const std::string& column, const job::RowFilter* filter,
+                           const OnName& on_name);
 
  private:
   struct Column {

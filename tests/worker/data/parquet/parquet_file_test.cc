@@ -170,7 +170,10 @@ TEST_F(ParquetFileTest, NamesAreCollected) {
   ASSERT_TRUE(file.ok()) << file.status();
   const auto names = [&](const std::string& column, const job::RowFilter* filter = nullptr) {
     std::set<std::string> found;
-    const absl::Status status = (*file)->AddNames(column, filter, &found);
+    const absl::Status status = (*file)->ForEachName(column, filter, [&](std::string_view name) {
+      found.emplace(name);
+      return absl::OkStatus();
+    });
     EXPECT_TRUE(status.ok()) << status;
     return found;
   };
