@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -183,6 +185,49 @@ absl::Status CheckTextFeatures(const std::string& path, const DataFeatures& feat
   return absl::OkStatus();
 }
 
+// True if the vocabulary is that of the training data.
+bool TakesPlannedVocabulary(const proto::DataFeature& feature) {
+  return feature.has_text_vectorization() ? feature.text_vectorization().vocabulary().empty()
+                                          : HasNames(feature) && feature.vocabulary().empty();
+}
+
+// True if the training data have the same vocabulary for two features of one column.
+bool HaveSameVocabulary(const proto::DataFeature& one, const proto::DataFeature& other) {
+  if (one.has_text_vectorization() != other.has_text_vectorization()) return false;
+  if (!one.has_text_vectorization()) {
+    // The name that replaces missing ones is a part of the vocabulary.
+    return one.has_default_name() == other.has_default_name() &&
+           one.default_name() == other.default_name();
+  }
+  const auto key = [](proto::TextVectorization spec) {
+    spec.clear_output_sequence_length();
+    return spec.SerializeAsString();
+  };
+  return key(one.text_vectorization()) == key(other.text_vectorization());
+}
+
+// The plan has one vocabulary for each column.
+absl::Status CheckPlannedVocabularies(const std::string& path, const DataFeatures& features,
+                                      const DataFeatures& labels) {
+  std::map<std::string, std::pair<std::string, const proto::DataFeature*>> found;  // By column.
+  for (const auto& [name, list] :
+       {std::pair("features", &features), std::pair("labels", &labels)}) {
+    for (int i = 0; i < list->size(); ++i) {
+      const proto::DataFeature& feature = (*list)[i];
+      if (!TakesPlannedVocabulary(feature)) continue;
+      const std::string at = absl::StrCat(name, "[", i, "]");
+      const auto& [first_at, first] = found.try_emplace(feature.name(), at, &feature).first->second;
+      if (HaveSameVocabulary(*first, feature)) continue;
+      return Invalid(
+          path, ".", at,
+          feature.has_text_vectorization() ? ".text_vectorization.vocabulary" : ".vocabulary",
+          ": is missing; the vocabulary that the training data have for column \"", feature.name(),
+          "\" is that of ", first_at, "; list this one");
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckDataFeatures(const std::string& path, const DataFeatures& features,
@@ -211,7 +256,7 @@ absl::Status CheckDataFeatures(const std::string& path, const DataFeatures& feat
       return Invalid(at, ".one_hot: is only for features; for labels set it beside the format");
     }
   }
-  return absl::OkStatus();
+  return CheckPlannedVocabularies(path, features, labels);
 }
 
 absl::Status CheckFeaturesFit(const std::string& path, const DataFeatures& features,
@@ -237,8 +282,11 @@ bool HasNames(const proto::DataFeature& feature) {
 
 std::vector<std::string> VocabularyOf(const proto::DataFeature& feature,
                                       const proto::DataPlan& plan) {
+  // A vocabulary of the plan may be that of another feature of the column.
+  const bool is_listed =
+      !feature.vocabulary().empty() || !feature.text_vectorization().vocabulary().empty();
   for (const auto& vocabulary : plan.vocabularies()) {
-    if (feature.vocabulary().empty() && vocabulary.column() == feature.name()) {
+    if (!is_listed && vocabulary.column() == feature.name()) {
       return {vocabulary.names().begin(), vocabulary.names().end()};
     }
   }

@@ -100,6 +100,32 @@ TEST(DataFeaturesTest, EveryMistakeIsNamedWithItsPath) {
             "p.labels[0].one_hot: is only for features; for labels set it beside the format");
 }
 
+TEST(DataFeaturesTest, AColumnHasOneVocabularyOfTheTrainingData) {
+  const auto check = [](const std::string& features,
+                        const std::string& label = R"({"name": "y"})") {
+    return std::string(
+        CheckDataFeatures("p", FeaturesOf(features), FeaturesOf(label), true, kColumn).message());
+  };
+  const std::string words = R"({"name": "x", "textVectorization": {}}, )";
+  EXPECT_EQ(check(words + R"({"name": "x", "textVectorization": {"split": "character"}})"),
+            "p.features[1].text_vectorization.vocabulary: is missing; the vocabulary that the "
+            "training data have for column \"x\" is that of features[0]; list this one");
+  EXPECT_EQ(check(words + R"({"name": "x", "categorical": true})"),
+            "p.features[1].vocabulary: is missing; the vocabulary that the training data have for "
+            "column \"x\" is that of features[0]; list this one");
+  EXPECT_EQ(check(R"({"name": "y", "categorical": true, "defaultName": "a"})",
+                  R"({"name": "y", "categorical": true})"),
+            "p.labels[0].vocabulary: is missing; the vocabulary that the training data have for "
+            "column \"y\" is that of features[0]; list this one");
+  EXPECT_EQ(check(words + R"({"name": "x", "textVectorization": {"outputSequenceLength": 3}})"),
+            "");
+  EXPECT_EQ(check(words + R"({"name": "x", "categorical": true, "vocabulary": ["a"]})"), "");
+  EXPECT_EQ(check(words + R"({"name": "x", "textVectorization": {"split": "character",
+                                                              "vocabulary": ["a"]}})"),
+            "");
+  EXPECT_EQ(check(words + R"({"name": "z", "categorical": true})"), "");
+}
+
 TEST(DataFeaturesTest, NamesAreThoseOfTheJobOrOfThePlan) {
   proto::DataPlan plan;
   auto& vocabulary = *plan.add_vocabularies();
@@ -111,6 +137,8 @@ TEST(DataFeaturesTest, NamesAreThoseOfTheJobOrOfThePlan) {
   EXPECT_THAT(names(R"({"name": "x", "vocabulary": ["a"]})"), ElementsAre("a"));
   EXPECT_THAT(names(R"({"name": "x", "categorical": true})"), ElementsAre("planned"));
   EXPECT_THAT(names(R"({"name": "x", "textVectorization": {}})"), ElementsAre("planned"));
+  EXPECT_THAT(names(R"({"name": "x", "textVectorization": {"vocabulary": ["a"]}})"),
+              ElementsAre("a"));
   EXPECT_THAT(names(R"({"name": "z", "textVectorization": {"vocabulary": ["", "[UNK]", "a"]}})"),
               ElementsAre("a"));
   EXPECT_TRUE(HasNames(FeaturesOf(R"({"name": "x", "categorical": true})")[0]));

@@ -163,8 +163,11 @@ void FeatureEncoder::AddFeature(const proto::DataFeature& spec, const proto::Dat
   if (spec.one_hot()) {
     feature->width = static_cast<int64_t>(feature->names.size()) + feature->unknown_id.has_value();
   }
-  const auto same = std::find_if(wanted_.begin(), wanted_.end(),
-                                 [&](const Wanted& each) { return each.name == spec.name(); });
+  // Integers of a table are read as texts where they are names, and as numbers elsewhere.
+  const auto same = std::find_if(wanted_.begin(), wanted_.end(), [&](const Wanted& each) {
+    return each.name == spec.name() && each.is_names == feature->is_names &&
+           each.is_file == IsFile(spec);
+  });
   feature->wanted = same - wanted_.begin();
   if (same == wanted_.end()) {
     wanted_.push_back({spec.name(), 0, feature->is_names, IsFile(spec)});

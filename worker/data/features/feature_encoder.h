@@ -77,7 +77,8 @@ class FeatureEncoder {
   // The array of a target's rows.
   Array ArrayOf(int target, std::shared_ptr<const FileBytes> rows, int64_t examples) const;
 
-  // What an example must have, in the order of its FeatureValues. Names are distinct.
+  // What an example must have, in the order of its FeatureValues. A name appears once for each way
+  // in which its values are used.
   struct Wanted {
     std::string name;
     int64_t most = 0;       // The most values that are used.

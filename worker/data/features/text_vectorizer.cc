@@ -8,6 +8,9 @@
 namespace cairn::worker {
 namespace {
 
+// What Keras calls the token that stands for all unknown ones.
+constexpr std::string_view kUnknownToken = "[UNK]";
+
 bool IsSpace(char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); }
 
 // The number of bytes of the character that begins with this byte of UTF-8.
@@ -58,12 +61,19 @@ void TextVectorizer::Split(std::string_view text, std::string* scratch,
 void TokenCounts::AddText(std::string_view text) {
   vectorizer_.Split(text, &scratch_, &tokens_);
   for (const std::string_view token : tokens_) {
-    if (!token.empty()) ++counts_[std::string(token)];
+    // Keras leaves these out of the vocabulary, too: their ids are fixed.
+    if (!token.empty() && token != kUnknownToken) AddToken(std::string(token), 1);
   }
 }
 
 void TokenCounts::Add(const TokenCounts& other) {
-  for (const auto& [token, count] : other.counts_) counts_[token] += count;
+  for (const auto& [token, count] : other.counts_) AddToken(token, count);
+}
+
+void TokenCounts::AddToken(const std::string& token, int64_t count) {
+  int64_t& total = counts_[token];
+  if (total == 0) bytes_ += token.size() + 4;
+  total += count;
 }
 
 std::vector<std::string> TokenCounts::Vocabulary(int64_t most) const {

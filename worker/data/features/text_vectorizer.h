@@ -1,6 +1,7 @@
 #ifndef CAIRN_WORKER_DATA_FEATURES_TEXT_VECTORIZER_H_
 #define CAIRN_WORKER_DATA_FEATURES_TEXT_VECTORIZER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,7 +28,7 @@ class TextVectorizer {
   Unit unit_ = Unit::kWord;
 };
 
-// Counts the tokens of texts. Not thread-safe.
+// Counts the tokens of texts, except for those of padding and of unknown tokens. Not thread-safe.
 class TokenCounts {
  public:
   explicit TokenCounts(const proto::TextVectorization& spec) : vectorizer_(spec) {}
@@ -35,13 +36,21 @@ class TokenCounts {
   void AddText(std::string_view text);
   void Add(const TokenCounts& other);
 
+  // The number of different tokens.
+  size_t size() const { return counts_.size(); }
+  // About the size of all different tokens in protobuf.
+  size_t bytes() const { return bytes_; }
+
   // The most frequent tokens first; of those with the same count, the one with the larger bytes
   // first, as in Keras. At most `most`.
   std::vector<std::string> Vocabulary(int64_t most) const;
 
  private:
+  void AddToken(const std::string& token, int64_t count);
+
   TextVectorizer vectorizer_;
   std::unordered_map<std::string, int64_t> counts_;
+  size_t bytes_ = 0;
   std::string scratch_;
   std::vector<std::string_view> tokens_;
 };

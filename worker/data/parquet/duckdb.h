@@ -34,7 +34,6 @@ enum class DuckdbType : uint32_t {
   kVarchar = 17,
   kBlob = 18,
   kDecimal = 19,
-  kEnum = 23,
   kList = 24,
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -21,6 +22,8 @@ namespace {
 
 // Row groups are joined to parts of this size, because each part is read by a query of its own.
 constexpr int64_t kPartRowsMin = 32768;
+// The most rows of a file. Far more than any has, and far from an overflow of sums.
+constexpr int64_t kRowsMax = int64_t{1} << 48;
 // The most columns that a message lists.
 constexpr size_t kNamesShown = 20;
 // What DuckDB calls the number of a row in its file.
@@ -28,9 +31,7 @@ constexpr char kRowNumber[] = "file_row_number";
 // The value of a folder that means null.
 constexpr char kNullFolder[] = "__HIVE_DEFAULT_PARTITION__";
 
-bool IsText(DuckdbType type) {
-  return type == DuckdbType::kVarchar || type == DuckdbType::kBlob || type == DuckdbType::kEnum;
-}
+bool IsText(DuckdbType type) { return type == DuckdbType::kVarchar || type == DuckdbType::kBlob; }
 
 bool IsWhole(DuckdbType type) {
   return type >= DuckdbType::kBoolean && type <= DuckdbType::kUinteger;
@@ -189,12 +190,19 @@ absl::Status ParquetFile::ReadMetadata() {
       },
       nullptr));
   int64_t part = 0;
+  int64_t all = 0;
   CAIRN_RETURN_IF_ERROR(
       Query(absl::StrCat("SELECT row_group_num_rows::BIGINT FROM parquet_metadata(", file,
                          ") GROUP BY row_group_id, row_group_num_rows ORDER BY row_group_id"),
-            nullptr, [&](const std::vector<DuckdbVector>& columns, uint64_t rows) {
+            nullptr, [&](const std::vector<DuckdbVector>& columns, uint64_t rows) -> absl::Status {
               for (uint64_t i = 0; i < rows; ++i) {
-                part += Load<int64_t>(columns[0].data, i);
+                const auto group = Load<int64_t>(columns[0].data, i);
+                if (group < 0 || group > kRowsMax - all) {
+                  return absl::InvalidArgumentError(
+                      absl::StrCat("its metadata has a row group of ", group, " rows"));
+                }
+                all += group;
+                part += group;
                 if (part < kPartRowsMin) continue;
                 parts_.push_back(std::exchange(part, 0));
               }
@@ -253,10 +261,17 @@ absl::StatusOr<std::string> ParquetFile::SqlOf(const job::RowFilter& filter) con
   for (const job::RowFilter::Value& value : filter.values) {
     values.push_back(value.is_text ? SqlText(value.text) : value.text);
   }
-  // The texts of folders may be numbers.
-  const bool has_number = std::any_of(filter.values.begin(), filter.values.end(),
-                                      [](const auto& value) { return !value.is_text; });
-  if (column->is_folder && has_number) subject = absl::StrCat("TRY_CAST(", subject, " AS DOUBLE)");
+  // The texts of folders may be numbers, or true and false.
+  const auto has = [&filter](bool is_bool) {
+    return std::any_of(filter.values.begin(), filter.values.end(), [&](const auto& value) {
+      return !value.is_text && (value.text == "true" || value.text == "false") == is_bool;
+    });
+  };
+  if (column->is_folder && has(/*is_bool=*/false)) {
+    subject = absl::StrCat("TRY_CAST(", subject, " AS DOUBLE)");
+  } else if (column->is_folder && has(/*is_bool=*/true)) {
+    subject = absl::StrCat("TRY_CAST(", subject, " AS BOOLEAN)");
+  }
   if (filter.kind == Kind::kIn) {
     return absl::StrCat("(", subject, " IN (", absl::StrJoin(values, ", "), "))");
   }
@@ -279,10 +294,13 @@ absl::StatusOr<std::string> ParquetFile::ExpressionOf(const FeatureEncoder::Want
     if (!column->value) return std::string("NULL::VARCHAR");
     const std::string text = SqlText(*column->value);
     if (wanted.is_names || wanted.is_file) return text;
-    // A number, unless it is none.
-    return column->value->find_first_not_of("0123456789+-.eE") == std::string::npos
-               ? absl::StrCat("TRY_CAST(", text, " AS DOUBLE)")
-               : text;
+    // A number, unless it is none: a date, for example, is a text, which is an error where a number
+    // is wanted, and not a null, which would get the column's default.
+    double number = 0;
+    const bool is_number =
+        column->value->find_first_not_of("0123456789+-.eE") == std::string::npos &&
+        absl::SimpleAtod(*column->value, &number);
+    return is_number ? absl::StrCat("CAST(", text, " AS DOUBLE)") : text;
   }
   const std::string name = SqlName(wanted.name);
   const auto cast = [&](const char* type) {
@@ -330,8 +348,8 @@ absl::Status ParquetFile::ForEachRow(const std::vector<FeatureEncoder::Wanted>& 
       });
 }
 
-absl::Status ParquetFile::AddNames(const std::string& column, const job::RowFilter* filter,
-                                   std::set<std::string>* names) {
+absl::Status ParquetFile::ForEachName(const std::string& column, const job::RowFilter* filter,
+                                      const OnName& on_name) {
   CAIRN_ASSIGN_OR_RETURN(const Column* const found, Find(column));
   const FeatureEncoder::Wanted wanted = {column, 1, true, false};
   CAIRN_ASSIGN_OR_RETURN(std::string expression, ExpressionOf(wanted));
@@ -345,9 +363,10 @@ absl::Status ParquetFile::AddNames(const std::string& column, const job::RowFilt
                    : absl::InvalidArgumentError(
                          absl::StrCat("column \"", PrintableLine(column), "\" has no names"));
       },
-      [&](const std::vector<DuckdbVector>& columns, uint64_t rows) {
+      [&](const std::vector<DuckdbVector>& columns, uint64_t rows) -> absl::Status {
         for (uint64_t row = 0; row < rows; ++row) {
-          if (!columns[0].is_null(row)) names->emplace(DuckdbBytes(columns[0], row));
+          if (columns[0].is_null(row)) continue;
+          CAIRN_RETURN_IF_ERROR(on_name(DuckdbBytes(columns[0], row)));
         }
         return absl::OkStatus();
       });

@@ -6,8 +6,8 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,7 +24,8 @@ namespace cairn::worker {
 // are not what is read. Not thread-safe.
 class ParquetFile {
  public:
-  // Reads the file's metadata. Errors as OpenDataFile and Duckdb::Open.
+  // Reads the file's metadata. Errors as OpenDataFile and Duckdb::Open. InvalidArgument also: the
+  // metadata have a number of rows that no file has.
   static absl::StatusOr<std::unique_ptr<ParquetFile>> Open(const std::string& path);
   ~ParquetFile();
   ParquetFile(const ParquetFile&) = delete;
@@ -50,9 +51,11 @@ class ParquetFile {
   absl::Status ForEachRow(const std::vector<FeatureEncoder::Wanted>& wanted,
                           const Selection& selection, const OnRow& on_row);
 
-  // Adds the distinct values of a column, or of the items of its lists, as texts. Nulls are none.
-  absl::Status AddNames(const std::string& column, const job::RowFilter* filter,
-                        std::set<std::string>* names);
+  // Calls `on_name` for each distinct value of a column, or of the items of its lists, as text.
+  // Nulls are none. An error of `on_name` ends the query.
+  using OnName = std::function<absl::Status(std::string_view name)>;
+  absl::Status ForEachName(const std::string& column, const job::RowFilter* filter,
+                           const OnName& on_name);
 
  private:
   struct Column {

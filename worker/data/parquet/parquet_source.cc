@@ -2,11 +2,14 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "common/mutex.h"
+#include "common/printable.h"
 #include "common/status_macros.h"
 #include "job/data_formats/data_features.h"
 #include "job/data_formats/row_filter.h"
@@ -45,6 +48,14 @@ struct Table {
   std::shared_ptr<const job::RowFilter> filter;
 };
 
+// InvalidArgument: some rows of which the metadata speak are missing.
+absl::Status CheckRows(const std::string& path, int64_t rows, int64_t expected) {
+  if (rows == expected) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("data file ", path, ": it has ", rows,
+                                                 " rows where its metadata has ", expected,
+                                                 "; write the file again"));
+}
+
 struct InspectedFile {
   FeatureEncoder::File rows;
   proto::IndexedFile entry;
@@ -72,6 +83,9 @@ absl::StatusOr<InspectedFile> InspectFile(const Table& table, const std::string&
                          result.entry.set_part_examples(part, result.entry.part_examples(part) + 1);
                          return collector.Add(values, nullptr);
                        }));
+  if (table.filter == nullptr) {
+    CAIRN_RETURN_IF_ERROR(CheckRows(path, collector.examples(), ends.empty() ? 0 : ends.back()));
+  }
   result.entry.set_examples(collector.examples());
   CAIRN_ASSIGN_OR_RETURN(const uint64_t bytes, FileSize(path));
   result.entry.set_bytes(bytes);
@@ -101,6 +115,7 @@ absl::StatusOr<FeatureEncoder::File> ReadPart(const Table& table, const std::str
                                          [&](int64_t, const std::vector<FeatureValues>& values) {
                                            return collector.Add(values, nullptr);
                                          }));
+  if (table.filter == nullptr) CAIRN_RETURN_IF_ERROR(CheckRows(path, collector.examples(), rows));
   return collector.Finish();
 }
 
@@ -125,38 +140,114 @@ absl::Status AddDeferred(const Table& table, const ReadRequest& request, SourceA
   return absl::OkStatus();
 }
 
-// The names or tokens of a column in one file.
-struct ColumnNames {
-  std::set<std::string> names;
-  std::optional<TokenCounts> tokens;
+// About the size of a name in protobuf.
+size_t NameBytes(std::string_view name) { return name.size() + 4; }
+
+// The names or tokens of a column of all files. Files add what they find, so that an inspection
+// ends as soon as there is too much of it. Thread-safe.
+class ColumnSurvey {
+ public:
+  explicit ColumnSurvey(const proto::DataFeature& column)
+      : column_(column), tokens_(column.text_vectorization()) {
+    // The name that replaces nulls has an id even if no row has it.
+    if (column.has_default_name()) names_.insert(column.default_name());
+  }
+
+  const proto::DataFeature& column() const { return column_; }
+  bool wants_tokens() const { return column_.has_text_vectorization(); }
+
+  absl::Status AddName(std::string_view name) {
+    MutexLock lock(&mutex_);
+    if (names_.find(name) == names_.end()) {
+      names_.emplace(name);
+      bytes_ += NameBytes(name);
+    }
+    return bytes_ <= kVocabularyBytesMax ? absl::OkStatus() : TooLarge(names_.size());
+  }
+
+  // InvalidArgument: the tokens of some rows alone are too large.
+  absl::Status CheckTokens(const TokenCounts& tokens) const {
+    const bool is_cut = column_.text_vectorization().has_max_tokens();
+    return is_cut || tokens.bytes() <= kVocabularyBytesMax ? absl::OkStatus()
+                                                           : TooLarge(tokens.size());
+  }
+
+  absl::Status AddTokens(const TokenCounts& tokens) {
+    MutexLock lock(&mutex_);
+    CAIRN_RETURN_IF_ERROR(CheckTokens(tokens_));
+    tokens_.Add(tokens);
+    return CheckTokens(tokens_);
+  }
+
+  // `*bytes` is the size of the vocabularies in the plan.
+  absl::Status Report(proto::DataPlan* plan, size_t* bytes) {
+    MutexLock lock(&mutex_);
+    proto::DataPlan::Vocabulary& vocabulary = *plan->add_vocabularies();
+    vocabulary.set_column(column_.name());
+    const auto add = [&](const auto& names) {
+      for (const std::string& name : names) {
+        vocabulary.add_names(name);
+        *bytes += NameBytes(name);
+      }
+    };
+    if (wants_tokens()) {
+      add(tokens_.Vocabulary(job::VocabularyMost(column_.text_vectorization())));
+    } else {
+      add(names_);
+    }
+    return *bytes <= kVocabularyBytesMax ? absl::OkStatus() : TooLarge(vocabulary.names_size());
+  }
+
+ private:
+  absl::Status TooLarge(size_t names) const {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "column \"", PrintableLine(column_.name()), "\" has ", names,
+        " names or more: the job's vocabularies are larger than ", kVocabularyBytesMax >> 10,
+        " KiB; ",
+        wants_tokens() ? "set \"max_tokens\"" : "is the column one of numbers, or of free text?"));
+  }
+
+  const proto::DataFeature& column_;
+  Mutex mutex_;
+  std::set<std::string, std::less<>> names_ ABSL_GUARDED_BY(mutex_);
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Of the names.
+  TokenCounts tokens_ ABSL_GUARDED_BY(mutex_);
 };
 
-absl::Status AddNames(const proto::DataFeature& column, const job::RowFilter* filter,
-                      ParquetFile* file, ColumnNames* names) {
-  if (!column.has_text_vectorization()) {
-    return file->AddNames(column.name(), filter, &names->names);
+// Adds the names of all rows that the filter selects, and the tokens of those that are for
+// training. `first` is the number of the file's first selected row.
+absl::Status AddFile(ParquetFile* file, const job::RowFilter* filter, int64_t first,
+                     const IsTrainingRow& is_training, ColumnSurvey* survey) {
+  const std::string& column = survey->column().name();
+  if (!survey->wants_tokens()) {
+    return file->ForEachName(column, filter,
+                             [&](std::string_view name) { return survey->AddName(name); });
   }
-  names->tokens.emplace(column.text_vectorization());
-  return file->ForEachRow({{column.name(), 1, true, false}}, {filter},
-                          [&](int64_t, const std::vector<FeatureValues>& values) {
-                            for (const auto text : values[0].bytes) names->tokens->AddText(text);
-                            return absl::OkStatus();
-                          });
+  TokenCounts tokens(survey->column().text_vectorization());
+  int64_t row = first;
+  CAIRN_RETURN_IF_ERROR(
+      file->ForEachRow({{column, 1, true, false}}, {filter},
+                       [&](int64_t, const std::vector<FeatureValues>& values) -> absl::Status {
+                         if (!is_training(row++)) return absl::OkStatus();
+                         for (const auto text : values[0].bytes) tokens.AddText(text);
+                         return survey->CheckTokens(tokens);
+                       }));
+  return survey->AddTokens(tokens);
 }
 
-// Those of column number `index` in all files.
-std::vector<std::string> Joined(const proto::DataFeature& column,
-                                const std::vector<std::vector<ColumnNames>>& files, size_t index) {
-  if (column.has_text_vectorization()) {
-    TokenCounts all(column.text_vectorization());
-    for (const auto& file : files) all.Add(*file[index].tokens);
-    return all.Vocabulary(job::VocabularyMost(column.text_vectorization()));
-  }
-  std::set<std::string> all;
-  // The name that replaces nulls has an id even if no row has it.
-  if (column.has_default_name()) all.insert(column.default_name());
-  for (const auto& file : files) all.insert(file[index].names.begin(), file[index].names.end());
-  return {all.begin(), all.end()};
+// The number of selected rows of each file.
+absl::StatusOr<std::vector<int64_t>> CountRows(const std::vector<std::string>& files,
+                                               const job::RowFilter* filter) {
+  return ReadAll<int64_t>(files, [&](const std::string& path) -> absl::StatusOr<int64_t> {
+    CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(path));
+    int64_t rows = 0;
+    CAIRN_RETURN_IF_ERROR(
+        file->ForEachRow({}, {filter}, [&rows](int64_t, const std::vector<FeatureValues>&) {
+          ++rows;
+          return absl::OkStatus();
+        }));
+    return rows;
+  });
 }
 
 }  // namespace
@@ -191,48 +282,44 @@ absl::StatusOr<std::vector<std::string>> ListParquet(const proto::DataSource& /*
 }
 
 absl::Status InspectParquet(const proto::DataSource& train, const SourceFiles& files,
-                            const ChooseTrainingRows& /*choose*/, proto::DataPlan* plan) {
+                            const ChooseTrainingRows& choose, proto::DataPlan* plan) {
+  const std::vector<std::string>& paths = files.features[0];
   CAIRN_ASSIGN_OR_RETURN(const auto filter, FilterOf(train));
-  std::vector<const proto::DataFeature*> columns;
+  std::vector<std::unique_ptr<ColumnSurvey>> surveys;
+  bool wants_tokens = false;
   for (const auto* list : {&train.parquet().features(), &train.parquet().labels()}) {
     for (const proto::DataFeature& column : *list) {
       const bool has_text =
           column.has_text_vectorization() && column.text_vectorization().vocabulary().empty();
       const bool has_names = job::HasNames(column) && column.vocabulary().empty();
-      if (has_text || has_names) columns.push_back(&column);
+      if (has_text || has_names) surveys.push_back(std::make_unique<ColumnSurvey>(column));
+      wants_tokens |= has_text;
     }
   }
-  if (columns.empty()) return absl::OkStatus();
-  // Of each column.
-  using Names = std::vector<ColumnNames>;
-  CAIRN_ASSIGN_OR_RETURN(
-      const std::vector<Names> names,
-      ReadAll<Names>(files.features[0], [&](const std::string& path) -> absl::StatusOr<Names> {
-        CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(path));
-        Names found(columns.size());
-        for (size_t i = 0; i < columns.size(); ++i) {
-          CAIRN_RETURN_IF_ERROR(AddNames(*columns[i], filter.get(), file.get(), &found[i]));
-        }
-        return found;
-      }));
+  if (surveys.empty()) return absl::OkStatus();
+  // Where all rows are for training, their numbers do not matter.
+  std::vector<int64_t> first(paths.size(), 0);
+  IsTrainingRow is_training = [](int64_t) { return true; };
+  if (choose && wants_tokens) {
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, CountRows(paths, filter.get()));
+    int64_t all = 0;
+    for (size_t i = 0; i < rows.size(); ++i) first[i] = std::exchange(all, all + rows[i]);
+    CAIRN_ASSIGN_OR_RETURN(is_training, choose(all));
+  }
+  std::vector<absl::Status> results(paths.size());
+  const auto inspect = [&](size_t i) -> absl::Status {
+    CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(paths[i]));
+    for (const auto& survey : surveys) {
+      CAIRN_RETURN_IF_ERROR(AddFile(file.get(), filter.get(), first[i], is_training, survey.get()));
+    }
+    return absl::OkStatus();
+  };
+  ForEachFile(
+      paths, [&](size_t i) { results[i] = inspect(i); },
+      [&](size_t i, absl::Status error) { results[i] = std::move(error); });
+  for (const absl::Status& result : results) CAIRN_RETURN_IF_ERROR(result);
   size_t bytes = 0;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    const std::vector<std::string> all = Joined(*columns[i], names, i);
-    proto::DataPlan::Vocabulary& vocabulary = *plan->add_vocabularies();
-    vocabulary.set_column(columns[i]->name());
-    for (const std::string& name : all) {
-      vocabulary.add_names(name);
-      bytes += name.size() + 4;
-    }
-    if (bytes <= kVocabularyBytesMax) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "column \"", columns[i]->name(), "\" has ", all.size(),
-        " names: the job's vocabularies "
-        "are larger than ",
-        kVocabularyBytesMax >> 10, " KiB; ",
-        columns[i]->has_text_vectorization() ? "set \"max_tokens\""
-                                             : "is the column one of numbers, or of free text?"));
-  }
+  for (const auto& survey : surveys) CAIRN_RETURN_IF_ERROR(survey->Report(plan, &bytes));
   return absl::OkStatus();
 }
 

@@ -9,8 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/mutex.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
 #include "job/data_formats/data_features.h"
@@ -46,16 +48,29 @@ struct Example {
 };
 using OnExample = std::function<absl::Status(const Example& example)>;
 
-// Divides a line. Without `needs_label` a line without a delimiter is a text.
+using Classes = std::set<std::string, std::less<>>;
+
+// Which lines have a label.
+struct LabelRule {
+  bool is_needed = true;  // All.
+  // Otherwise those that have a delimiter and one of these labels. Empty: any label.
+  Classes classes;
+
+  bool IsLabel(std::string_view text) const {
+    return is_needed || classes.empty() || classes.find(text) != classes.end();
+  }
+};
+
+// Divides a line. One without a label is a text, also if it has a delimiter.
 absl::StatusOr<Example> ExampleOf(std::string_view line, const proto::TextSource& source,
-                                  bool needs_label) {
+                                  const LabelRule& rule) {
   const std::string delimiter = source.has_delimiter() ? source.delimiter() : "\t";
   const bool is_last = source.label() == "last";
   const size_t at = is_last ? line.rfind(delimiter) : line.find(delimiter);
   Example example;
   example.text = line;
   if (at == std::string_view::npos) {
-    if (!needs_label) return example;
+    if (!rule.is_needed) return example;
     return absl::InvalidArgumentError(
         absl::StrCat("it has no ",
                      delimiter == "\t" ? "tab" : absl::StrCat("\"", PrintableLine(delimiter), "\""),
@@ -64,6 +79,7 @@ absl::StatusOr<Example> ExampleOf(std::string_view line, const proto::TextSource
   }
   const std::string_view first = line.substr(0, at);
   const std::string_view last = line.substr(at + delimiter.size());
+  if (!rule.IsLabel(is_last ? last : first)) return example;
   example.text = is_last ? first : last;
   example.label = is_last ? last : first;
   return example;
@@ -74,8 +90,8 @@ absl::Status At(const std::string& place, const absl::Status& status) {
                      : absl::Status(status.code(), absl::StrCat(place, ": ", status.message()));
 }
 
-absl::Status ReadLines(const std::string& path, const proto::TextSource& source, bool needs_labels,
-                       const OnExample& on_example) {
+absl::Status ReadLines(const std::string& path, const proto::TextSource& source,
+                       const LabelRule& rule, const OnExample& on_example) {
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<FileReader> file, FileReader::Open(path));
   std::string buffer;
   int64_t number = 0;
@@ -97,7 +113,7 @@ absl::Status ReadLines(const std::string& path, const proto::TextSource& source,
       if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
       if (line.empty()) continue;
       const std::string place = absl::StrCat("data file ", path, ", line ", number);
-      auto example = ExampleOf(line, source, needs_labels);
+      auto example = ExampleOf(line, source, rule);
       if (!example.ok()) return At(place, example.status());
       CAIRN_RETURN_IF_ERROR(At(place, on_example(*example)));
     }
@@ -118,8 +134,8 @@ struct Task {
 class TextReader {
  public:
   TextReader(const proto::TextSource& source, const std::vector<std::string>& files,
-             std::vector<std::string> directories, bool needs_labels)
-      : source_(source), directories_(std::move(directories)), needs_labels_(needs_labels) {
+             std::vector<std::string> directories, LabelRule rule)
+      : source_(source), directories_(std::move(directories)), rule_(std::move(rule)) {
     const size_t step = has_folders() ? kFilesOfTask : 1;
     for (size_t i = 0; i < files.size(); i += step) {
       const size_t end = std::min(files.size(), i + step);
@@ -132,17 +148,37 @@ class TextReader {
   template <typename T>
   absl::StatusOr<std::vector<T>> ForEachTask(
       const std::function<absl::StatusOr<T>(const Task& task)>& read) const {
+    return ForEachTaskWithIndex<T>([&read](size_t, const Task& task) { return read(task); });
+  }
+  template <typename T>
+  absl::StatusOr<std::vector<T>> ForEachTaskWithIndex(
+      const std::function<absl::StatusOr<T>(size_t index, const Task& task)>& read) const {
     std::vector<absl::StatusOr<T>> results(tasks_.size(), absl::UnknownError("not read"));
     ForEachFile(
-        names_, [&](size_t i) { results[i] = read(tasks_[i]); },
+        names_, [&](size_t i) { results[i] = read(i, tasks_[i]); },
         [&](size_t i, absl::Status error) { results[i] = std::move(error); });
     return AllOf(std::move(results));
+  }
+
+  size_t tasks() const { return tasks_.size(); }
+
+  // The number of examples of each task.
+  absl::StatusOr<std::vector<int64_t>> Count() const {
+    return ForEachTask<int64_t>([this](const Task& task) -> absl::StatusOr<int64_t> {
+      if (has_folders()) return static_cast<int64_t>(task.files.size());
+      int64_t examples = 0;
+      CAIRN_RETURN_IF_ERROR(Read(task, [&examples](const Example&) {
+        ++examples;
+        return absl::OkStatus();
+      }));
+      return examples;
+    });
   }
 
   absl::Status Read(const Task& task, const OnExample& on_example) const {
     for (const std::string& path : task.files) {
       if (!has_folders()) {
-        CAIRN_RETURN_IF_ERROR(ReadLines(path, source_, needs_labels_, on_example));
+        CAIRN_RETURN_IF_ERROR(ReadLines(path, source_, rule_, on_example));
         continue;
       }
       CAIRN_ASSIGN_OR_RETURN(const int64_t bytes, FileSize(path));
@@ -156,7 +192,7 @@ class TextReader {
         example.text = {contents, file->size()};
       }
       const std::string label = ClassOfFile(directories_, path);
-      if (needs_labels_) example.label = label;
+      if (rule_.is_needed) example.label = label;
       CAIRN_RETURN_IF_ERROR(At(absl::StrCat("data file ", path), on_example(example)));
     }
     return absl::OkStatus();
@@ -167,7 +203,7 @@ class TextReader {
 
   const proto::TextSource& source_;
   const std::vector<std::string> directories_;
-  const bool needs_labels_;
+  const LabelRule rule_;
   std::vector<Task> tasks_;
   std::vector<std::string> names_;  // Of each task's first file.
 };
@@ -176,13 +212,6 @@ absl::StatusOr<std::vector<std::string>> DirectoriesOf(const proto::TextSource& 
   if (source.directory().empty()) return std::vector<std::string>();
   return ExpandFileNames({source.directory().begin(), source.directory().end()});
 }
-
-// What some texts have.
-struct TextNames {
-  explicit TextNames(const proto::TextVectorization& spec) : tokens(spec) {}
-  TokenCounts tokens;
-  std::set<std::string> classes;
-};
 
 std::vector<std::string> SortedClasses(const std::set<std::string>& names) {
   std::vector<std::string> classes(names.begin(), names.end());
@@ -200,6 +229,95 @@ std::vector<std::string> SortedClasses(const std::set<std::string>& names) {
   return classes;
 }
 
+// About the size of a name in protobuf.
+size_t NameBytes(std::string_view name) { return name.size() + 4; }
+
+// The classes and tokens of all texts. Tasks add what they find, so that an inspection ends as soon
+// as there is too much of it. Thread-safe.
+class TextSurvey {
+ public:
+  explicit TextSurvey(const proto::TextSource& source)
+      : source_(source), tokens_(source.text_vectorization()) {}
+
+  bool wants_classes() const { return source_.class_names().empty(); }
+  bool wants_tokens() const { return source_.text_vectorization().vocabulary().empty(); }
+
+  absl::Status AddClass(const std::string& name) {
+    MutexLock lock(&mutex_);
+    if (classes_.insert(name).second) class_bytes_ += NameBytes(name);
+    return CheckClasses();
+  }
+
+  // InvalidArgument: the tokens of some texts alone are too large.
+  absl::Status CheckTokens(const TokenCounts& tokens) const {
+    const bool is_cut = source_.text_vectorization().has_max_tokens();
+    return is_cut || tokens.bytes() <= kVocabularyBytesMax ? absl::OkStatus() : TooManyTokens();
+  }
+
+  absl::Status AddTokens(const TokenCounts& tokens) {
+    MutexLock lock(&mutex_);
+    CAIRN_RETURN_IF_ERROR(CheckTokens(tokens_));
+    tokens_.Add(tokens);
+    return CheckTokens(tokens_);
+  }
+
+  absl::Status Report(proto::DataPlan* plan) {
+    MutexLock lock(&mutex_);
+    size_t bytes = 0;
+    const auto add = [&](const char* column, const std::vector<std::string>& names) {
+      proto::DataPlan::Vocabulary& vocabulary = *plan->add_vocabularies();
+      vocabulary.set_column(column);
+      for (const std::string& name : names) {
+        vocabulary.add_names(name);
+        bytes += NameBytes(name);
+      }
+    };
+    if (wants_classes()) add(job::kTextLabel, SortedClasses(classes_));
+    if (!wants_tokens()) return absl::OkStatus();
+    add(job::kTextFeature, tokens_.Vocabulary(job::VocabularyMost(source_.text_vectorization())));
+    return bytes <= kVocabularyBytesMax ? absl::OkStatus() : TooManyTokens();
+  }
+
+ private:
+  absl::Status CheckClasses() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (class_bytes_ <= kVocabularyBytesMax) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("the texts have more than ", classes_.size() - 1,
+                     " different labels; is \"label\" or \"delimiter\" another one?"));
+  }
+
+  static absl::Status TooManyTokens() {
+    return absl::InvalidArgumentError(absl::StrCat("the vocabulary of the texts is larger than ",
+                                                   kVocabularyBytesMax >> 10,
+                                                   " KiB; set \"max_tokens\""));
+  }
+
+  const proto::TextSource& source_;
+  Mutex mutex_;
+  std::set<std::string> classes_ ABSL_GUARDED_BY(mutex_);
+  size_t class_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  TokenCounts tokens_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Adds the classes of a task's examples and the tokens of those that are for training. `first` is
+// the number of its first example.
+absl::Status AddTask(const TextReader& reader, const Task& task, int64_t first,
+                     const IsTrainingRow& is_training, const proto::TextVectorization& spec,
+                     TextSurvey* survey) {
+  TokenCounts tokens(spec);
+  Classes classes;  // That the survey has.
+  int64_t row = first;
+  CAIRN_RETURN_IF_ERROR(reader.Read(task, [&](const Example& example) -> absl::Status {
+    if (survey->wants_classes() && classes.find(*example.label) == classes.end()) {
+      CAIRN_RETURN_IF_ERROR(survey->AddClass(*classes.emplace(*example.label).first));
+    }
+    if (!is_training(row++) || !survey->wants_tokens()) return absl::OkStatus();
+    tokens.AddText(example.text);
+    return survey->CheckTokens(tokens);
+  }));
+  return survey->AddTokens(tokens);
+}
+
 }  // namespace
 
 absl::StatusOr<SourceArrays> ReadText(const ReadRequest& request) {
@@ -211,7 +329,13 @@ absl::StatusOr<SourceArrays> ReadText(const ReadRequest& request) {
                                {});
   CAIRN_RETURN_IF_ERROR(encoder.CheckShapes());
   CAIRN_ASSIGN_OR_RETURN(std::vector<std::string> directories, DirectoriesOf(source));
-  const TextReader reader(source, request.files.features[0], std::move(directories), has_labels);
+  LabelRule rule{has_labels, {}};
+  if (!has_labels) {
+    const auto classes = job::VocabularyOf(job::TextLabels(source)[0], request.plan);
+    rule.classes = {classes.begin(), classes.end()};
+  }
+  const TextReader reader(source, request.files.features[0], std::move(directories),
+                          std::move(rule));
   using File = FeatureEncoder::File;
   CAIRN_ASSIGN_OR_RETURN(const std::vector<File> files,
                          reader.ForEachTask<File>([&](const Task& task) -> absl::StatusOr<File> {
@@ -250,51 +374,30 @@ absl::StatusOr<std::vector<std::string>> ListText(const proto::DataSource& sourc
 }
 
 absl::Status InspectText(const proto::DataSource& train, const SourceFiles& files,
-                         const ChooseTrainingRows& /*choose*/, proto::DataPlan* plan) {
+                         const ChooseTrainingRows& choose, proto::DataPlan* plan) {
   const proto::TextSource& source = train.text();
+  TextSurvey survey(source);
+  if (!survey.wants_classes() && !survey.wants_tokens()) return absl::OkStatus();
   CAIRN_ASSIGN_OR_RETURN(std::vector<std::string> directories, DirectoriesOf(source));
-  const TextReader reader(source, files.features[0], std::move(directories),
-                          /*needs_labels=*/true);
-  const bool wants_tokens = source.text_vectorization().vocabulary().empty();
-  using Found = std::shared_ptr<TextNames>;
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<Found> found,
-                         reader.ForEachTask<Found>([&](const Task& task) -> absl::StatusOr<Found> {
-                           auto names = std::make_shared<TextNames>(source.text_vectorization());
-                           CAIRN_RETURN_IF_ERROR(reader.Read(task, [&](const Example& example) {
-                             if (wants_tokens) names->tokens.AddText(example.text);
-                             names->classes.emplace(*example.label);
-                             return absl::OkStatus();
-                           }));
-                           return names;
-                         }));
-  std::set<std::string> classes;
-  TokenCounts tokens(source.text_vectorization());
-  for (const Found& names : found) {
-    classes.insert(names->classes.begin(), names->classes.end());
-    tokens.Add(names->tokens);
+  const TextReader reader(source, files.features[0], std::move(directories), LabelRule());
+  // Where all examples are for training, their numbers do not matter, and they are read only once.
+  std::vector<int64_t> first(reader.tasks(), 0);
+  IsTrainingRow is_training = [](int64_t) { return true; };
+  if (choose && survey.wants_tokens()) {
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<int64_t> examples, reader.Count());
+    int64_t all = 0;
+    for (size_t i = 0; i < examples.size(); ++i) first[i] = std::exchange(all, all + examples[i]);
+    CAIRN_ASSIGN_OR_RETURN(is_training, choose(all));
   }
-  size_t bytes = 0;
-  const auto add = [&](const char* column, const std::vector<std::string>& names) {
-    proto::DataPlan::Vocabulary& vocabulary = *plan->add_vocabularies();
-    vocabulary.set_column(column);
-    for (const std::string& name : names) {
-      vocabulary.add_names(name);
-      bytes += name.size() + 4;
-    }
-  };
-  if (source.class_names().empty()) add(job::kTextLabel, SortedClasses(classes));
-  if (bytes > kVocabularyBytesMax) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the texts have ", classes.size(),
-                     " different labels; is \"label\" or \"delimiter\" "
-                     "another one?"));
-  }
-  if (!wants_tokens) return absl::OkStatus();
-  add(job::kTextFeature, tokens.Vocabulary(job::VocabularyMost(source.text_vectorization())));
-  if (bytes <= kVocabularyBytesMax) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the vocabulary of the texts is larger than ",
-                                                 kVocabularyBytesMax >> 10,
-                                                 " KiB; set \"max_tokens\""));
+  CAIRN_RETURN_IF_ERROR(
+      reader
+          .ForEachTaskWithIndex<bool>([&](size_t i, const Task& task) -> absl::StatusOr<bool> {
+            CAIRN_RETURN_IF_ERROR(
+                AddTask(reader, task, first[i], is_training, source.text_vectorization(), &survey));
+            return true;
+          })
+          .status());
+  return survey.Report(plan);
 }
 
 }  // namespace cairn::worker

@@ -20,8 +20,9 @@ absl::StatusOr<std::vector<std::string>> ListText(const proto::DataSource& sourc
                                                   const std::vector<std::string>& names,
                                                   bool needs_labels);
 
-// Adds the vocabulary of the texts, and the classes that the job file does not list: in the order
-// of their numbers if all of them are numbers, otherwise in that of their bytes.
+// Adds the vocabulary of the training texts, and the classes that the job file does not list: in
+// the order of their numbers if all of them are numbers, otherwise in that of their bytes. Classes
+// are those of all texts, because each text that is read must have a known one.
 absl::Status InspectText(const proto::DataSource& train, const SourceFiles& files,
                          const ChooseTrainingRows& choose, proto::DataPlan* plan);
 

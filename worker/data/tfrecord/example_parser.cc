@@ -1,5 +1,6 @@
 #include "worker/data/tfrecord/example_parser.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -203,7 +204,7 @@ bool ForEachFeature(
 }  // namespace
 
 ExampleParser::ExampleParser(std::vector<Wanted> features) : features_(std::move(features)) {
-  for (size_t i = 0; i < features_.size(); ++i) indices_.emplace(features_[i].name, i);
+  for (size_t i = 0; i < features_.size(); ++i) indices_[features_[i].name].push_back(i);
 }
 
 absl::Status ExampleParser::Parse(std::string_view record,
@@ -212,9 +213,11 @@ absl::Status ExampleParser::Parse(std::string_view record,
   for (FeatureValues& each : *values) Reset(FeatureValues::Kind::kMissing, &each);
   const bool is_sound =
       ForEachFeature(record, [&](std::string_view name, std::string_view feature) {
-        const auto index = indices_.find(name);
-        if (index == indices_.end()) return true;
-        return ParseFeature(feature, features_[index->second].most, &(*values)[index->second]);
+        const auto found = indices_.find(name);
+        if (found == indices_.end()) return true;
+        return std::all_of(found->second.begin(), found->second.end(), [&](size_t index) {
+          return ParseFeature(feature, features_[index].most, &(*values)[index]);
+        });
       });
   if (is_sound) return absl::OkStatus();
   return absl::InvalidArgumentError("it is not a tf.train.Example");

@@ -23,7 +23,7 @@ class ExampleParser {
     int64_t most = 0;  // The most values that are stored.
   };
 
-  // Names are distinct.
+  // Features may have the same name.
   explicit ExampleParser(std::vector<Wanted> features);
   ExampleParser(const ExampleParser&) = delete;
   ExampleParser& operator=(const ExampleParser&) = delete;
@@ -37,7 +37,8 @@ class ExampleParser {
 
  private:
   std::vector<Wanted> features_;
-  std::unordered_map<std::string_view, size_t> indices_;  // By name, which features_ has.
+  // By name, which features_ has.
+  std::unordered_map<std::string_view, std::vector<size_t>> indices_;
 };
 
 }  // namespace cairn::worker

@@ -134,5 +134,14 @@ TEST(FeatureEncoderTest, MessagesHaveTheWordsOfTheFormat) {
   EXPECT_EQ(one.Row({Doubles({0.25})}), "0.250 ");
 }
 
+TEST(FeatureEncoderTest, AColumnIsReadForEachUse) {
+  Encoding both(R"({"name": "x"}, {"name": "x", "vocabulary": ["7", "8"]}, {"name": "x"})",
+                R"({"batch_shape": [null, 3]})");
+  ASSERT_EQ(both.encoder->wanted().size(), 2u);
+  EXPECT_FALSE(both.encoder->wanted()[0].is_names);
+  EXPECT_TRUE(both.encoder->wanted()[1].is_names);
+  EXPECT_EQ(both.Row({Doubles({8}), Texts({"8"})}), "8.000 1.000 8.000 ");
+}
+
 }  // namespace
 }  // namespace cairn::worker

@@ -52,7 +52,16 @@ TEST(TextVectorizerTest, TheMostFrequentTokensComeFirst) {
   counts.Add(more);
   EXPECT_THAT(counts.Vocabulary(100),
               ElementsAre("the", "cat", "Été", "sat", "on", "mat", "dog", "c", "b", "a"));
+  EXPECT_EQ(counts.bytes(), 25u + 10 * 4);
   EXPECT_THAT(counts.Vocabulary(2), ElementsAre("the", "cat"));
+}
+
+TEST(TextVectorizerTest, TokensOfFixedIdsAreNotCounted) {
+  proto::TextVectorization spec;
+  spec.set_standardize("none");
+  TokenCounts counts(spec);
+  counts.AddText("[UNK] a [UNK]");
+  EXPECT_THAT(counts.Vocabulary(100), ElementsAre("a"));
 }
 
 }  // namespace

@@ -153,12 +153,27 @@ TEST_F(ParquetFileTest, FoldersOfThePathAreColumns) {
   EXPECT_EQ(Read(path, {"int8", 1}, "none is null and int8 = 0"), "2: 0; ");
 }
 
+TEST_F(ParquetFileTest, FoldersMayBeTruthValuesAndDates) {
+  const std::string folder = ::testing::TempDir() + "/flag=true/date=2026-11-25";
+  fs::create_directories(folder);
+  const std::string path = folder + "/a.parquet";
+  std::ofstream(path, std::ios::binary) << Contents("types.parquet");
+  EXPECT_EQ(Read(path, {"int8", 1}, "flag = true and int8 = 0"), "2: 0; ");
+  EXPECT_EQ(Read(path, {"int8", 1}, "flag in (false, true) and int8 = 0"), "2: 0; ");
+  EXPECT_EQ(Read(path, {"int8", 1}, "flag = false or date = true"), "");
+  // A text, which no model takes for a number, and not a null, which could have a default.
+  EXPECT_EQ(Read(path, {"date", 1}, "int8 = 0"), "2: 2026-11-25; ");
+}
+
 TEST_F(ParquetFileTest, NamesAreCollected) {
   const auto file = ParquetFile::Open(kFolder + "types.parquet");
   ASSERT_TRUE(file.ok()) << file.status();
   const auto names = [&](const std::string& column, const job::RowFilter* filter = nullptr) {
     std::set<std::string> found;
-    const absl::Status status = (*file)->AddNames(column, filter, &found);
+    const absl::Status status = (*file)->ForEachName(column, filter, [&](std::string_view name) {
+      found.emplace(name);
+      return absl::OkStatus();
+    });
     EXPECT_TRUE(status.ok()) << status;
     return found;
   };
@@ -168,6 +183,16 @@ TEST_F(ParquetFileTest, NamesAreCollected) {
   EXPECT_THAT(names("uint16"), ElementsAre("0", "1", "2", "65535"));
   const job::RowFilter filter = *job::ParseRowFilter("int8 < 0");
   EXPECT_THAT(names("name", &filter), ElementsAre("rose", "été"));
+}
+
+TEST_F(ParquetFileTest, NumbersOfRowsAreChecked) {
+  std::string bytes = Contents("groups.parquet");
+  // The last row group has 10000 rows, as Thrift writes them: 20000, in 7 bits per byte.
+  const size_t at = bytes.rfind("\xa0\x9c\x01");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at] = '\x9f';
+  EXPECT_THAT(Read(WriteDataFile("negative.parquet", bytes), {"i", 1}),
+              HasSubstr("negative.parquet: its metadata has a row group of -10000 rows"));
 }
 
 TEST_F(ParquetFileTest, DamagedFilesAreErrors) {

@@ -2,6 +2,7 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -128,6 +129,64 @@ TEST_F(ParquetSourceTest, VocabulariesAreThoseOfAllFiles) {
   plan.Clear();
   ASSERT_TRUE(InspectParquet(text, *ListFiles(text, *model_), {}, &plan).ok());
   EXPECT_THAT(plan.vocabularies(0).names(), ElementsAre("rose", "été"));
+}
+
+TEST_F(ParquetSourceTest, TokensAreThoseOfTheTrainingRows) {
+  // The rows that the filter selects, twice: rose, rose, it's; rose, rose, it's.
+  const proto::DataSource source = SourceOf(R"({"files": [")" + kFolder + R"(types.parquet"],
+          "features": [{"name": "name", "textVectorization": {}}],
+          "labels": [{"name": "dictionary", "categorical": true}], "filter": "int8 <> -1"})");
+  proto::DataPlan plan;
+  const auto choose = [&](std::vector<int64_t> training) {
+    return [training](int64_t rows) -> absl::StatusOr<IsTrainingRow> {
+      EXPECT_EQ(rows, 6);
+      return [training](int64_t row) {
+        return std::find(training.begin(), training.end(), row) != training.end();
+      };
+    };
+  };
+  SourceFiles files;
+  files.features = {{kFolder + "types.parquet", kFolder + "types.parquet"}};
+  ASSERT_TRUE(InspectParquet(source, files, choose({0, 4}), &plan).ok());
+  EXPECT_THAT(plan.vocabularies(0).names(), ElementsAre("rose"));
+  // Names are those of all rows.
+  EXPECT_THAT(plan.vocabularies(1).names(), ElementsAre("a", "b"));
+  plan.Clear();
+  ASSERT_TRUE(InspectParquet(source, files, choose({5}), &plan).ok());
+  EXPECT_THAT(plan.vocabularies(0).names(), ElementsAre("its"));
+}
+
+TEST_F(ParquetSourceTest, APartHasAllRowsOfItsMetadata) {
+  proto::DataSource source = SourceOf(kGroups);
+  source.mutable_parquet()->clear_filter();
+  const auto files = ListFiles(source, *model_);
+  const auto inspected = Read(source, *files, nullptr);
+  ASSERT_TRUE(inspected.ok()) << inspected.status();
+  PlannedFiles planned{inspected->index, {*FileFingerprint(kFolder + "groups.parquet")}, storage_};
+  planned.index[0].set_part_rows(1, 30001);
+  const auto arrays = Read(source, *files, &planned);
+  ASSERT_TRUE(arrays.ok()) << arrays.status();
+  const absl::Status status =
+      arrays->inputs[0].ForEachRow([](int64_t, const char*) { return absl::OkStatus(); });
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("groups.parquet: it has 30000 rows where its metadata has 30001"));
+}
+
+TEST_F(ParquetSourceTest, AnInspectionEndsWhenTheNamesAreTooLarge) {
+  const auto inspect = [&](const std::string& column) {
+    const proto::DataSource source =
+        SourceOf(R"({"files": [")" + kFolder + R"(groups.parquet"], "features": [)" + column +
+                 R"(], "labels": [{"name": "y"}]})");
+    proto::DataPlan plan;
+    return std::string(InspectParquet(source, *ListFiles(source, *model_), {}, &plan).message());
+  };
+  // 70000 names of up to 5 digits are smaller than 1 MiB.
+  EXPECT_EQ(inspect(R"({"name": "i", "categorical": true})"), "");
+  EXPECT_EQ(inspect(R"({"name": "i", "textVectorization": {}})"), "");
+  EXPECT_THAT(inspect(R"({"name": "i", "categorical": true}, {"name": "i",
+                          "textVectorization": {}})"),
+              HasSubstr("column \"i\" has 70000 names or more: the job's vocabularies are larger "
+                        "than 1024 KiB; set \"max_tokens\""));
 }
 
 TEST_F(ParquetSourceTest, FoldersStandForTheirFiles) {

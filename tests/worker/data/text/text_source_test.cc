@@ -35,7 +35,8 @@ class TextSourceTest : public ::testing::Test {
   }
 
   // Inspects a source and reads it: "label: ids" of each example, or the error.
-  std::string Read(const std::string& json, bool with_labels = true) {
+  std::string Read(const std::string& json, bool with_labels = true,
+                   const ChooseTrainingRows& choose = {}) {
     proto::DataSource source;
     EXPECT_TRUE(
         google::protobuf::util::JsonStringToMessage(R"({"text": )" + json + "}", &source).ok())
@@ -44,7 +45,7 @@ class TextSourceTest : public ::testing::Test {
     const auto files = ListFiles(source, *model_, with_labels);
     if (!files.ok()) return std::string(files.status().message());
     if (with_labels) {
-      const absl::Status status = InspectText(source, *files, {}, &plan_);
+      const absl::Status status = InspectText(source, *files, choose, &plan_);
       if (!status.ok()) return std::string(status.message());
     }
     std::vector<LabelSpec> labels;
@@ -110,6 +111,52 @@ TEST_F(TextSourceTest, AFileOfAClassIsAnExample) {
   EXPECT_EQ(Read(source, false), ": 4 3 0 ; : 0 0 0 ; : 2 2 3 ; ");
   EXPECT_EQ(Read(R"({"directory": [")" + root_ + R"("], "classNames": ["pos"]})"),
             "0 : 0 0 0 ; 0 : 2 2 3 ; ");
+}
+
+TEST_F(TextSourceTest, TokensAreThoseOfTheTrainingRows) {
+  const std::string one = WriteDataFile("split1.txt", "pos\ta a\nneg\tb b b\n");
+  const std::string two = WriteDataFile("split2.txt", "\npos\tc\nother\td d d d\n");
+  const auto choose = [](int64_t rows) -> absl::StatusOr<IsTrainingRow> {
+    EXPECT_EQ(rows, 4);
+    return [](int64_t row) { return row == 0 || row == 2; };
+  };
+  // Classes are those of all rows: neg, other, pos.
+  EXPECT_EQ(Read(R"({"files": [")" + one + R"(", ")" + two + R"("]})", true, choose),
+            "2 : 2 2 0 ; 0 : 1 1 1 ; 2 : 3 0 0 ; 1 : 1 1 1 ; ");
+  Add("neg/1.txt", "b b");
+  Add("pos/1.txt", "a");
+  const auto first = [](int64_t rows) -> absl::StatusOr<IsTrainingRow> {
+    EXPECT_EQ(rows, 2);
+    return [](int64_t row) { return row == 1; };
+  };
+  EXPECT_EQ(Read(R"({"directory": [")" + root_ + R"("]})", true, first),
+            "0 : 1 1 0 ; 1 : 2 0 0 ; ");
+}
+
+TEST_F(TextSourceTest, OnlyKnownLabelsAreRemovedWhenNoneAreNeeded) {
+  const std::string lines = WriteDataFile("known.txt", "pos,a b\nneg,c\n");
+  const std::string source = R"(], "delimiter": ","})";
+  EXPECT_EQ(Read(R"({"files": [")" + lines + '"' + source), "1 : 4 3 0 ; 0 : 2 0 0 ; ");
+  // A comma of the text ends no label.
+  const std::string texts = WriteDataFile("unknown.txt", "a ,b\npos,a b\na b\n");
+  EXPECT_EQ(Read(R"({"files": [")" + texts + '"' + source, false),
+            ": 4 3 0 ; : 4 3 0 ; : 4 3 0 ; ");
+}
+
+TEST_F(TextSourceTest, AnInspectionEndsWhenTheNamesAreTooLarge) {
+  std::string many;
+  for (int i = 0; i < 120000; ++i) many += std::to_string(1000000 + i) + "\ta\n";
+  // The last line is not reached.
+  const std::string labels = WriteDataFile("many_labels.txt", many + "no tab\n");
+  EXPECT_THAT(Read(R"({"files": [")" + labels + R"("]})"),
+              HasSubstr("different labels; is \"label\" or \"delimiter\" another one?"));
+  many.clear();
+  for (int i = 0; i < 120000; ++i) many += "a\t" + std::to_string(1000000 + i) + "\n";
+  const std::string tokens = WriteDataFile("many_tokens.txt", many + "no tab\n");
+  EXPECT_THAT(Read(R"({"files": [")" + tokens + R"("]})"), HasSubstr("KiB; set \"max_tokens\""));
+  const std::string cut = WriteDataFile("cut_tokens.txt", many);
+  EXPECT_THAT(Read(R"({"files": [")" + cut + R"("], "textVectorization": {"maxTokens": 3}})"),
+              HasSubstr("0 : 2 0 0 ; "));
 }
 
 TEST_F(TextSourceTest, LabelsThatAreNumbersAreInTheirOrder) {

@@ -54,6 +54,15 @@ TEST(ExampleParserTest, TheLastFeatureOfANameAndItsLastKindCount) {
   EXPECT_THAT(values[1].ints, ElementsAre(1, 2));
 }
 
+TEST(ExampleParserTest, FeaturesMayHaveTheSameName) {
+  std::vector<FeatureValues> values;
+  const ExampleParser parser({{"a", 1}, {"a", 2}});
+  const std::string record = ExampleBytes({{"a", IntsFeature({1, 2, 3})}});
+  EXPECT_TRUE(parser.Parse(record, &values).ok());
+  EXPECT_THAT(values[0].ints, ElementsAre(1));
+  EXPECT_THAT(values[1].ints, ElementsAre(1, 2));
+}
+
 TEST(ExampleParserTest, NoMoreValuesAreStoredThanWanted) {
   const auto values = Parse(ExampleBytes({{"a", IntsFeature({1, 2, 3, 4})}}), 2);
   EXPECT_EQ(values[0].count, 4);
