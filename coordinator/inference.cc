@@ -14,12 +14,23 @@ constexpr int64_t kBytesAhead = int64_t{64} << 20;
 constexpr int64_t kBatchesAhead = 4096;
 constexpr int64_t kChunkBytes = int64_t{4} << 20;
 
+// Removes what workers do not read, because each of them gets a copy.
+proto::InferenceRequest ForWorkers(proto::InferenceRequest request) {
+  proto::JobPlan* const plan = request.mutable_plan();
+  plan->clear_partition();  // That of the checkpoint counts.
+  if (request.outputs() || !plan->job().has_validation_fraction()) {
+    plan->mutable_data()->clear_train_files();
+    plan->mutable_data()->clear_train_index();
+  }
+  return request;
+}
+
 }  // namespace
 
 Inference::Inference(uint64_t id, proto::InferenceRequest request,
                      std::shared_ptr<InferenceSink> sink)
     : id_(id),
-      request_(std::move(request)),
+      request_(ForWorkers(std::move(request))),
       sink_(std::move(sink)),
       next_(std::max<int64_t>(0, request_.first_batch())) {}
 
