@@ -19,8 +19,9 @@ namespace {
 constexpr std::chrono::milliseconds kSendInterval(10);
 // After a longer pause a worker pulls values before its next step: the ones it has are stale.
 constexpr absl::Duration kIdle = absl::Milliseconds(50);
-// The results of one batch of an inference are one message.
-constexpr int64_t kInferredBytesMax = int64_t{128} << 20;
+// The results of one batch of an inference are one message. Heartbeats wait behind it, so it must
+// be sent before the lease is over: 32 MiB need 27 Mbit/s for the default of 10 s.
+constexpr int64_t kInferredBytesMax = int64_t{32} << 20;
 
 // Whether the error ends only this generation, not the job: the job was rolled back or stopped, or
 // its requests were cancelled.
