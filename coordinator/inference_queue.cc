@@ -67,7 +67,8 @@ void InferenceQueue::Advance(absl::Duration now, Outbox* outbox) {
     queue_.pop_front();
   }
   for (size_t i = 1; i < queue_.size(); ++i) {
-    const std::string place = absl::StrCat("behind ", i, " other evaluations and predictions");
+    const std::string place =
+        absl::StrCat("behind ", Plural(static_cast<int64_t>(i), "other inference"));
     InferenceSink* const sink = queue_[i].inference->sink();
     if (queue_[i].place == place || !sink->ready()) continue;
     queue_[i].place = place;

@@ -50,7 +50,7 @@ TEST_F(InferenceQueueTest, AllWorkersAndEvaluatorsComputeTheFirst) {
   ASSERT_EQ(commands.size(), 1u);
   const uint64_t id = commands[0].command.start_inference().inference();
   EXPECT_EQ(id >> 32, 3u);
-  EXPECT_EQ(second->chunks.back().waiting_for(), "behind 1 other evaluations and predictions");
+  EXPECT_EQ(second->chunks.back().waiting_for(), "behind 1 other inference");
   // Told once.
   Advance();
   EXPECT_EQ(second->chunks.size(), 1u);
@@ -74,7 +74,7 @@ TEST_F(InferenceQueueTest, ClientsThatGoAwayWhileTheyWaitAreForgotten) {
   second->is_alive = false;
   const auto third = Add();
   Advance();
-  EXPECT_EQ(third->chunks.back().waiting_for(), "behind 1 other evaluations and predictions");
+  EXPECT_EQ(third->chunks.back().waiting_for(), "behind 1 other inference");
 }
 
 TEST_F(InferenceQueueTest, ItsLengthIsLimited) {
