@@ -111,7 +111,16 @@ void Inference::OnBatch(TaskId id, const proto::InferredBatch& batch, absl::Dura
 void Inference::Fail(TaskId id, const std::string& error) {
   CAIRN_LOG_WARNING("a worker cannot compute an inference", "worker", id.Name(), "why", error);
   workers_[id].error = error.empty() ? "it gives no reason" : error;
+  workers_[id].failure = ++failures_;
   if (leases_.has_value()) leases_->Drop(id);
+}
+
+const std::string& Inference::FirstError() const {
+  return std::min_element(workers_.begin(), workers_.end(),
+                          [](const auto& left, const auto& right) {
+                            return left.second.failure < right.second.failure;
+                          })
+      ->second.error;
 }
 
 bool Inference::AllFailed() const {
@@ -130,7 +139,7 @@ void Inference::Advance(absl::Duration now, Outbox* outbox) {
   if (over_) return;
   // What the other workers compute is not lost: the client has it, or gets it first.
   if (AllFailed() && !results_.contains(next_)) {
-    return End(absl::InvalidArgumentError(workers_.begin()->second.error));
+    return End(absl::InvalidArgumentError(FirstError()));
   }
   Grant(now, outbox);
 }

@@ -57,7 +57,8 @@ class Inference {
  private:
   struct Worker {
     bool ready = false;
-    std::string error;  // Why it computes nothing.
+    std::string error;    // Why it computes nothing.
+    int64_t failure = 0;  // The number of its error, in the order of time.
   };
 
   void OnReady(TaskId id, const proto::InferenceReady& ready);
@@ -68,6 +69,8 @@ class Inference {
   void Grant(absl::Duration now, Outbox* outbox);
   // Whether all workers have failed, and at least one has.
   bool AllFailed() const;
+  // The error that came first. Requires AllFailed.
+  const std::string& FirstError() const;
   void SendResults();
   void End(const absl::Status& status);
 
@@ -82,7 +85,8 @@ class Inference {
   std::optional<BatchLeases> leases_;
   std::map<int64_t, proto::InferredBatch> results_;  // Complete and not sent.
   int64_t next_;                                     // The first batch that is not sent.
-  std::string waiting_for_;                          // As the client was told last.
+  int64_t failures_ = 0;
+  std::string waiting_for_;  // As the client was told last.
   bool over_ = false;
 };
 

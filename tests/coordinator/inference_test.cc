@@ -167,6 +167,15 @@ TEST_F(InferenceTest, AWorkerThatFailsIsLeftOutAndAllThatFailAreTheEnd) {
   EXPECT_EQ(sink_->end, absl::InvalidArgumentError("--input: no file x.npy"));
 }
 
+TEST_F(InferenceTest, TheFirstErrorIsTheReason) {
+  Join(0);
+  Join(1);
+  Report(1, Error("no such file"));
+  Report(0, Error("the checkpoint was deleted"));
+  Advance();
+  EXPECT_EQ(sink_->end, absl::InvalidArgumentError("no such file"));
+}
+
 TEST_F(InferenceTest, WorkersMustFindTheSameData) {
   Join(0);
   Join(1);
