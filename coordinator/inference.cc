@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/logging.h"
+#include "common/plural.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -13,6 +15,10 @@ namespace {
 constexpr int64_t kBytesAhead = int64_t{64} << 20;
 constexpr int64_t kBatchesAhead = 4096;
 constexpr int64_t kChunkBytes = int64_t{4} << 20;
+
+// The client is told only of loading that takes longer.
+constexpr absl::Duration kSilentLoading = absl::Seconds(5);
+constexpr size_t kNamedMax = 3;
 
 // Removes what workers do not read, because each of them gets a copy.
 proto::InferenceRequest ForWorkers(proto::InferenceRequest request) {
@@ -115,18 +121,26 @@ void Inference::Fail(TaskId id, const std::string& error) {
   if (leases_.has_value()) leases_->Drop(id);
 }
 
-const std::string& Inference::FirstError() const {
-  return std::min_element(workers_.begin(), workers_.end(),
-                          [](const auto& left, const auto& right) {
-                            return left.second.failure < right.second.failure;
-                          })
-      ->second.error;
+absl::Status Inference::FirstError() const {
+  const Worker* first = nullptr;
+  for (const auto& [id, worker] : workers_) {
+    if (worker.error.empty()) continue;
+    if (first == nullptr || worker.failure < first->failure) first = &worker;
+  }
+  if (first != nullptr) return absl::InvalidArgumentError(first->error);
+  return absl::DeadlineExceededError(workers_.begin()->second.stuck);
 }
 
 bool Inference::AllFailed() const {
-  return !workers_.empty() && std::all_of(workers_.begin(), workers_.end(), [](const auto& worker) {
-    return !worker.second.error.empty();
+  return !workers_.empty() && std::all_of(workers_.begin(), workers_.end(), [](const auto& entry) {
+    const Worker& worker = entry.second;
+    return !worker.error.empty() || (!worker.ready && !worker.stuck.empty());
   });
+}
+
+void Inference::SetStuck(TaskId id, const std::string& why) {
+  const auto found = workers_.find(id);
+  if (found != workers_.end()) found->second.stuck = why;
 }
 
 void Inference::Advance(absl::Duration now, Outbox* outbox) {
@@ -135,11 +149,11 @@ void Inference::Advance(absl::Duration now, Outbox* outbox) {
     over_ = true;
     return;
   }
-  SendResults();
+  SendResults(now);
   if (over_) return;
   // What the other workers compute is not lost: the client has it, or gets it first.
   if (AllFailed() && !results_.contains(next_)) {
-    return End(absl::InvalidArgumentError(FirstError()));
+    return End(FirstError());
   }
   Grant(now, outbox);
 }
@@ -162,9 +176,31 @@ void Inference::Grant(absl::Duration now, Outbox* outbox) {
   }
 }
 
-void Inference::SendResults() {
+std::string Inference::WaitingFor(absl::Duration now) {
+  if (workers_.empty()) return "for workers";
+  std::vector<std::string> loading;
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.error.empty()) continue;
+    if (worker.ready) {
+      loading_since_.reset();
+      return "";
+    }
+    loading.push_back(id.Name());
+  }
+  if (loading.empty()) return "";
+  if (!loading_since_.has_value()) loading_since_ = now;
+  if (now - *loading_since_ < kSilentLoading) return "";
+  if (loading.size() > kNamedMax) {
+    const size_t others = loading.size() - kNamedMax;
+    loading.resize(kNamedMax);
+    loading.push_back(Plural(static_cast<int64_t>(others), "other"));
+  }
+  return absl::StrCat("for ", absl::StrJoin(loading, ", "), " to load the model and data");
+}
+
+void Inference::SendResults(absl::Duration now) {
   if (!sink_->ready()) return;
-  const std::string waiting_for = workers_.empty() ? "for workers" : "";
+  const std::string waiting_for = WaitingFor(now);
   proto::InferenceChunk chunk;
   int64_t bytes = 0;
   for (auto result = results_.find(next_); result != results_.end() && bytes < kChunkBytes;

@@ -42,6 +42,9 @@ class Inference {
   void AddWorker(TaskId worker, Outbox* outbox);
   // The worker is gone. Its batches are leased to others.
   void RemoveWorker(TaskId worker);
+  // Why a worker that has not loaded the model and the data gets no further; empty: it does. While
+  // it is stuck it counts as failed.
+  void SetStuck(TaskId worker, const std::string& why);
   // Ignores the reports of other inferences.
   void OnReport(TaskId worker, const proto::InferenceReport& report, absl::Duration now);
   // Leases batches, and sends the client what is complete. Call it after every event and on ticks.
@@ -58,6 +61,7 @@ class Inference {
   struct Worker {
     bool ready = false;
     std::string error;    // Why it computes nothing.
+    std::string stuck;    // As SetStuck's.
     int64_t failure = 0;  // The number of its error, in the order of time.
   };
 
@@ -67,11 +71,13 @@ class Inference {
   // Once a worker has failed, it gets no more of this inference.
   void Fail(TaskId id, const std::string& error);
   void Grant(absl::Duration now, Outbox* outbox);
-  // Whether all workers have failed, and at least one has.
+  // Whether all workers have failed or are stuck, and there is one.
   bool AllFailed() const;
-  // The error that came first. Requires AllFailed.
-  const std::string& FirstError() const;
-  void SendResults();
+  // The error that came first. If all workers are stuck: DeadlineExceeded. Requires AllFailed.
+  absl::Status FirstError() const;
+  // What the client waits for, or empty.
+  std::string WaitingFor(absl::Duration now);
+  void SendResults(absl::Duration now);
   void End(const absl::Status& status);
 
   const uint64_t id_;
@@ -86,6 +92,8 @@ class Inference {
   std::map<int64_t, proto::InferredBatch> results_;  // Complete and not sent.
   int64_t next_;                                     // The first batch that is not sent.
   int64_t failures_ = 0;
+  // Since then workers load, and none is ready.
+  std::optional<absl::Duration> loading_since_;
   std::string waiting_for_;  // As the client was told last.
   bool over_ = false;
 };

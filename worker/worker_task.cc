@@ -405,6 +405,8 @@ absl::Status WorkerTask::StartInference(const proto::InferenceRequest& request,
     MutexLock lock(&mutex_);
     cluster = cluster_;
   }
+  // A ps that does not answer is an error of the download, so a long one is no hang.
+  activity_.Enter(proto::Activity::WAITING);
   CAIRN_RETURN_IF_ERROR(LoadCheckpoint(request, cluster, inference_.get()));
   report->mutable_ready()->set_examples(inference_->examples());
   report->mutable_ready()->set_batch_size(inference_->batch_size());

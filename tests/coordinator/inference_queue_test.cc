@@ -77,6 +77,23 @@ TEST_F(InferenceQueueTest, ClientsThatGoAwayWhileTheyWaitAreForgotten) {
   EXPECT_EQ(third->chunks.back().waiting_for(), "behind 1 other inference");
 }
 
+TEST_F(InferenceQueueTest, AWorkerThatHangsWhileItLoadsEndsTheInference) {
+  Join(proto::WORKER, 0, 1);
+  const auto sink = Add();
+  Advance();
+  proto::Heartbeat heartbeat;
+  heartbeat.mutable_activity()->set_batch(-1);
+  heartbeat.mutable_activity()->set_milliseconds_without_progress(61000);
+  heartbeat.mutable_activity()->set_phase(proto::Activity::COMPUTING);  // For its job.
+  members_.OnHeartbeat(WorkerTask(0), heartbeat);
+  Advance();
+  EXPECT_FALSE(sink->end.has_value());
+  heartbeat.mutable_activity()->set_phase(proto::Activity::LOADING);
+  members_.OnHeartbeat(WorkerTask(0), heartbeat);
+  Advance();
+  EXPECT_EQ(sink->end, absl::DeadlineExceededError("worker 0 is stuck in loading data, 61 s"));
+}
+
 TEST_F(InferenceQueueTest, ItsLengthIsLimited) {
   for (int i = 0; i < 16; ++i) Add();
   EXPECT_EQ(queue_.Add(proto::InferenceRequest(), std::make_shared<RecordingSink>()).code(),

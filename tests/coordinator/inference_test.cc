@@ -176,6 +176,45 @@ TEST_F(InferenceTest, TheFirstErrorIsTheReason) {
   EXPECT_EQ(sink_->end, absl::InvalidArgumentError("no such file"));
 }
 
+TEST_F(InferenceTest, WorkersThatLoadAreNamedAfterAWhile) {
+  for (uint32_t worker = 0; worker < 5; ++worker) Join(worker);
+  Report(0, Error("no such file"));
+  Advance();
+  EXPECT_TRUE(sink_->chunks.empty());
+  now_ += absl::Seconds(6);
+  Advance();
+  ASSERT_FALSE(sink_->chunks.empty());
+  EXPECT_EQ(sink_->chunks.back().waiting_for(),
+            "for worker 1, worker 2, worker 3, 1 other to load the model and data");
+  Report(4, Ready(25, 10, 40));
+  Advance();
+  EXPECT_EQ(sink_->chunks.back().waiting_for(), "");
+}
+
+TEST_F(InferenceTest, WorkersThatAreStuckInLoadingCountAsFailed) {
+  Join(0);
+  Join(1);
+  inference_->SetStuck(WorkerTask(0), "worker 0 is stuck in loading data, 61 s");
+  Advance();
+  EXPECT_FALSE(sink_->end.has_value());
+  // It goes on.
+  inference_->SetStuck(WorkerTask(0), "");
+  inference_->SetStuck(WorkerTask(1), "worker 1 is stuck in loading data, 61 s");
+  Advance();
+  EXPECT_FALSE(sink_->end.has_value());
+  inference_->SetStuck(WorkerTask(0), "worker 0 is stuck in loading data, 61 s");
+  Advance();
+  EXPECT_EQ(sink_->end, absl::DeadlineExceededError("worker 0 is stuck in loading data, 61 s"));
+}
+
+TEST_F(InferenceTest, AWorkerThatIsReadyMayComputeForLong) {
+  Join(0);
+  Report(0, Ready(25, 10, 40));
+  inference_->SetStuck(WorkerTask(0), "worker 0 is stuck in reading batch 0, 61 s");
+  Advance();
+  EXPECT_FALSE(sink_->end.has_value());
+}
+
 TEST_F(InferenceTest, WorkersMustFindTheSameData) {
   Join(0);
   Join(1);
