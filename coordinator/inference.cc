@@ -16,6 +16,8 @@ constexpr int64_t kBytesAhead = int64_t{64} << 20;
 constexpr int64_t kBatchesAhead = 4096;
 constexpr int64_t kChunkBytes = int64_t{4} << 20;
 
+// A worker that is killed for its memory dies each time that it is started again.
+constexpr int kLossesMax = 3;
 // The client is told only of loading that takes longer.
 constexpr absl::Duration kSilentLoading = absl::Seconds(5);
 constexpr size_t kNamedMax = 3;
@@ -42,6 +44,11 @@ Inference::Inference(uint64_t id, proto::InferenceRequest request,
 
 void Inference::AddWorker(TaskId worker, Outbox* outbox) {
   workers_[worker] = Worker();
+  if (const auto lost = losses_.find(worker); lost != losses_.end() && lost->second >= kLossesMax) {
+    return Fail(worker, absl::StrCat(worker.Name(), " was lost ", kLossesMax,
+                                     " times before its first result; the model may need more "
+                                     "memory than it has"));
+  }
   proto::Command command;
   command.mutable_start_inference()->set_inference(id_);
   *command.mutable_start_inference()->mutable_request() = request_;
@@ -49,7 +56,10 @@ void Inference::AddWorker(TaskId worker, Outbox* outbox) {
 }
 
 void Inference::RemoveWorker(TaskId worker) {
-  workers_.erase(worker);
+  const auto found = workers_.find(worker);
+  if (found == workers_.end()) return;
+  if (found->second.error.empty() && !found->second.has_result) ++losses_[worker];
+  workers_.erase(found);
   if (leases_.has_value()) leases_->Drop(worker);
 }
 
@@ -111,6 +121,8 @@ absl::Status Inference::CheckBatch(const proto::InferredBatch& batch) const {
 void Inference::OnBatch(TaskId id, const proto::InferredBatch& batch, absl::Duration now) {
   const absl::Status valid = CheckBatch(batch);
   if (!valid.ok()) return Fail(id, absl::StrCat(id.Name(), ": ", valid.message()));
+  workers_[id].has_result = true;
+  losses_.erase(id);
   if (leases_->Done(id, batch.batch(), now)) results_[batch.batch()] = batch;
 }
 

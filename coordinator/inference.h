@@ -38,7 +38,8 @@ class Inference {
   // `id` must never be used again.
   Inference(uint64_t id, proto::InferenceRequest request, std::shared_ptr<InferenceSink> sink);
 
-  // The worker is there: it loads the values and the data.
+  // The worker is there: it loads the values and the data. It has failed if it was lost repeatedly
+  // before its first result.
   void AddWorker(TaskId worker, Outbox* outbox);
   // The worker is gone. Its batches are leased to others.
   void RemoveWorker(TaskId worker);
@@ -60,6 +61,7 @@ class Inference {
  private:
   struct Worker {
     bool ready = false;
+    bool has_result = false;
     std::string error;    // Why it computes nothing.
     std::string stuck;    // As SetStuck's.
     int64_t failure = 0;  // The number of its error, in the order of time.
@@ -92,6 +94,7 @@ class Inference {
   std::map<int64_t, proto::InferredBatch> results_;  // Complete and not sent.
   int64_t next_;                                     // The first batch that is not sent.
   int64_t failures_ = 0;
+  std::map<TaskId, int> losses_;  // Of workers without a result.
   // Since then workers load, and none is ready.
   std::optional<absl::Duration> loading_since_;
   std::string waiting_for_;  // As the client was told last.

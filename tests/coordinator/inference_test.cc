@@ -215,6 +215,33 @@ TEST_F(InferenceTest, AWorkerThatIsReadyMayComputeForLong) {
   EXPECT_FALSE(sink_->end.has_value());
 }
 
+TEST_F(InferenceTest, AWorkerThatIsLostAgainAndAgainBeforeItsFirstResultHasFailed) {
+  for (int loss = 0; loss < 3; ++loss) {
+    Join(0);
+    Report(0, Ready(25, 10, 40));
+    Advance();
+    if (loss == 2) continue;
+    inference_->RemoveWorker(WorkerTask(0));
+  }
+  // A worker with a result counts anew.
+  Report(0, Result(0));
+  inference_->RemoveWorker(WorkerTask(0));
+  for (int loss = 0; loss < 3; ++loss) {
+    Join(0);
+    inference_->RemoveWorker(WorkerTask(0));
+    Advance();
+    EXPECT_FALSE(sink_->end.has_value());
+  }
+  Outbox outbox;
+  inference_->AddWorker(WorkerTask(0), &outbox);
+  EXPECT_TRUE(outbox.commands.empty());
+  Advance();
+  ASSERT_TRUE(sink_->end.has_value());
+  EXPECT_EQ(sink_->end->message(),
+            "worker 0 was lost 3 times before its first result; the model may need more memory "
+            "than it has");
+}
+
 TEST_F(InferenceTest, WorkersMustFindTheSameData) {
   Join(0);
   Join(1);
