@@ -22,6 +22,10 @@ constexpr int kLossesMax = 3;
 constexpr absl::Duration kSilentLoading = absl::Seconds(5);
 constexpr size_t kNamedMax = 3;
 
+std::string DataText(const proto::InferenceReady& data) {
+  return absl::StrCat(Plural(data.examples(), "example"), " in batches of ", data.batch_size());
+}
+
 // Removes what workers do not read, because each of them gets a copy.
 proto::InferenceRequest ForWorkers(proto::InferenceRequest request) {
   proto::JobPlan* const plan = request.mutable_plan();
@@ -90,14 +94,17 @@ void Inference::OnReady(TaskId id, const proto::InferenceReady& ready) {
                                    " or more; they must not change"));
     }
     data_ = ready;
+    data_from_ = id.Name();
     batches_ = batches;
     window_ = std::clamp<int64_t>(kBytesAhead / std::max<int64_t>(1, ready.batch_bytes()), 1,
                                   kBatchesAhead);
     leases_.emplace(next_, batches_);
   } else if (ready.examples() != data_->examples() || ready.batch_size() != data_->batch_size() ||
              ready.batch_bytes() != data_->batch_bytes()) {
-    return Fail(id, absl::StrCat(id.Name(), " found ", ready.examples(), " examples, another one ",
-                                 data_->examples(), "; all workers need the same files"));
+    // Nobody knows which of them has the right files.
+    conflict_ = absl::StrCat(data_from_, " found ", DataText(*data_), ", ", id.Name(), " found ",
+                             DataText(ready), "; all workers need the same files");
+    return;
   }
   workers_[id].ready = true;
 }
@@ -161,6 +168,7 @@ void Inference::Advance(absl::Duration now, Outbox* outbox) {
     over_ = true;
     return;
   }
+  if (!conflict_.empty()) return End(absl::InvalidArgumentError(conflict_));
   SendResults(now);
   if (over_) return;
   // What the other workers compute is not lost: the client has it, or gets it first.

@@ -88,6 +88,9 @@ class Inference {
   std::map<TaskId, Worker> workers_;
   // What the first worker found that loaded the data.
   std::optional<proto::InferenceReady> data_;
+  std::string data_from_;  // That worker's name.
+  // Two workers found different data; empty: none did.
+  std::string conflict_;
   int64_t batches_ = 0;
   int64_t window_ = 0;  // Batches.
   std::optional<BatchLeases> leases_;
