@@ -223,6 +223,23 @@ std::vector<uint32_t> HoldersOf(const proto::SnapshotPart& part, uint32_t ps_cou
   return holders;
 }
 
+// Checks that the checkpoint has the part of every ps that had blocks. Otherwise the caller would
+// take the memory of the missing rows for their values.
+absl::Status CheckParts(const proto::PartitionMap& partition, const proto::Manifest& checkpoint) {
+  std::vector<bool> has_part(partition.ps_count());
+  for (const proto::SnapshotPart& part : checkpoint.parts()) {
+    if (part.ps() < has_part.size()) has_part[part.ps()] = true;
+  }
+  for (const proto::PartitionMap::Block& block : partition.blocks()) {
+    if (has_part[block.ps()]) continue;
+    return absl::DataLossError(absl::StrCat(
+        "checkpoint ", checkpoint.checkpoint(), " does not have rows ", block.row_begin(), " to ",
+        block.row_end(), " of ", partition.variables(static_cast<int>(block.variable())).name(),
+        ": the part of ps ", block.ps(), " is missing"));
+  }
+  return absl::OkStatus();
+}
+
 // Reads one part of a checkpoint from the ps `holder` into `variables`.
 absl::Status DownloadPart(const PsEndpoints& ps, PsClient* client, uint32_t holder,
                           const proto::PullHeader& what, const proto::PartitionMap& partition,
@@ -261,6 +278,7 @@ absl::StatusOr<Variables> DownloadVariables(const PsEndpoints& ps, uint64_t job_
                                             const proto::PartitionMap& partition,
                                             const proto::Manifest& checkpoint) {
   CAIRN_RETURN_IF_ERROR(ValidatePartitionMap(partition));
+  CAIRN_RETURN_IF_ERROR(CheckParts(partition, checkpoint));
   Variables variables;
   for (const auto& variable : partition.variables()) {
     variables.emplace_back(VariableElements(variable));
@@ -384,6 +402,7 @@ absl::StatusOr<std::vector<VariableState>> DownloadStates(const PsEndpoints& ps,
                                                           const proto::PartitionMap& partition,
                                                           const proto::Manifest& checkpoint) {
   CAIRN_RETURN_IF_ERROR(ValidatePartitionMap(partition));
+  CAIRN_RETURN_IF_ERROR(CheckParts(partition, checkpoint));
   std::vector<VariableState> variables(partition.variables_size());
   PsClient client(ClientOptions(ps));
   proto::FetchHeader header;

@@ -40,7 +40,7 @@ absl::Status UploadVariables(const PsEndpoints& ps, uint64_t job_id,
 // Reads a checkpoint from the disks of the ps. `partition` names the ps of each block when the
 // checkpoint was written, possibly in a cluster of another size. A part is requested from the ps
 // that wrote it, then from those that have copies, then from all others. NotFound: no ps has the
-// part.
+// part. DataLoss: the checkpoint lacks the part of a ps that had blocks.
 absl::StatusOr<std::vector<std::vector<float>>> DownloadVariables(
     const PsEndpoints& ps, uint64_t job_id, const proto::PartitionMap& partition,
     const proto::Manifest& checkpoint);

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/logging.h"
+#include "common/plural.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -14,17 +16,43 @@ constexpr int64_t kBytesAhead = int64_t{64} << 20;
 constexpr int64_t kBatchesAhead = 4096;
 constexpr int64_t kChunkBytes = int64_t{4} << 20;
 
+// A worker that is killed for its memory dies each time that it is started again.
+constexpr int kLossesMax = 3;
+// The client is told only of loading that takes longer.
+constexpr absl::Duration kSilentLoading = absl::Seconds(5);
+constexpr size_t kNamedMax = 3;
+
+std::string DataText(const proto::InferenceReady& data) {
+  return absl::StrCat(Plural(data.examples(), "example"), " in batches of ", data.batch_size());
+}
+
+// Removes what workers do not read, because each of them gets a copy.
+proto::InferenceRequest ForWorkers(proto::InferenceRequest request) {
+  proto::JobPlan* const plan = request.mutable_plan();
+  plan->clear_partition();  // That of the checkpoint counts.
+  if (request.outputs() || !plan->job().has_validation_fraction()) {
+    plan->mutable_data()->clear_train_files();
+    plan->mutable_data()->clear_train_index();
+  }
+  return request;
+}
+
 }  // namespace
 
 Inference::Inference(uint64_t id, proto::InferenceRequest request,
                      std::shared_ptr<InferenceSink> sink)
     : id_(id),
-      request_(std::move(request)),
+      request_(ForWorkers(std::move(request))),
       sink_(std::move(sink)),
       next_(std::max<int64_t>(0, request_.first_batch())) {}
 
 void Inference::AddWorker(TaskId worker, Outbox* outbox) {
   workers_[worker] = Worker();
+  if (const auto lost = losses_.find(worker); lost != losses_.end() && lost->second >= kLossesMax) {
+    return Fail(worker, absl::StrCat(worker.Name(), " was lost ", kLossesMax,
+                                     " times before its first result; the model may need more "
+                                     "memory than it has"));
+  }
   proto::Command command;
   command.mutable_start_inference()->set_inference(id_);
   *command.mutable_start_inference()->mutable_request() = request_;
@@ -32,7 +60,10 @@ void Inference::AddWorker(TaskId worker, Outbox* outbox) {
 }
 
 void Inference::RemoveWorker(TaskId worker) {
-  workers_.erase(worker);
+  const auto found = workers_.find(worker);
+  if (found == workers_.end()) return;
+  if (found->second.error.empty() && !found->second.has_result) ++losses_[worker];
+  workers_.erase(found);
   if (leases_.has_value()) leases_->Drop(worker);
 }
 
@@ -63,14 +94,17 @@ void Inference::OnReady(TaskId id, const proto::InferenceReady& ready) {
                                    " or more; they must not change"));
     }
     data_ = ready;
+    data_from_ = id.Name();
     batches_ = batches;
     window_ = std::clamp<int64_t>(kBytesAhead / std::max<int64_t>(1, ready.batch_bytes()), 1,
                                   kBatchesAhead);
     leases_.emplace(next_, batches_);
   } else if (ready.examples() != data_->examples() || ready.batch_size() != data_->batch_size() ||
              ready.batch_bytes() != data_->batch_bytes()) {
-    return Fail(id, absl::StrCat(id.Name(), " found ", ready.examples(), " examples, another one ",
-                                 data_->examples(), "; all workers need the same files"));
+    // Nobody knows which of them has the right files.
+    conflict_ = absl::StrCat(data_from_, " found ", DataText(*data_), ", ", id.Name(), " found ",
+                             DataText(ready), "; all workers need the same files");
+    return;
   }
   workers_[id].ready = true;
 }
@@ -94,19 +128,38 @@ absl::Status Inference::CheckBatch(const proto::InferredBatch& batch) const {
 void Inference::OnBatch(TaskId id, const proto::InferredBatch& batch, absl::Duration now) {
   const absl::Status valid = CheckBatch(batch);
   if (!valid.ok()) return Fail(id, absl::StrCat(id.Name(), ": ", valid.message()));
+  workers_[id].has_result = true;
+  losses_.erase(id);
   if (leases_->Done(id, batch.batch(), now)) results_[batch.batch()] = batch;
 }
 
 void Inference::Fail(TaskId id, const std::string& error) {
   CAIRN_LOG_WARNING("a worker cannot compute an inference", "worker", id.Name(), "why", error);
   workers_[id].error = error.empty() ? "it gives no reason" : error;
+  workers_[id].failure = ++failures_;
   if (leases_.has_value()) leases_->Drop(id);
 }
 
+absl::Status Inference::FirstError() const {
+  const Worker* first = nullptr;
+  for (const auto& [id, worker] : workers_) {
+    if (worker.error.empty()) continue;
+    if (first == nullptr || worker.failure < first->failure) first = &worker;
+  }
+  if (first != nullptr) return absl::InvalidArgumentError(first->error);
+  return absl::DeadlineExceededError(workers_.begin()->second.stuck);
+}
+
 bool Inference::AllFailed() const {
-  return !workers_.empty() && std::all_of(workers_.begin(), workers_.end(), [](const auto& worker) {
-    return !worker.second.error.empty();
+  return !workers_.empty() && std::all_of(workers_.begin(), workers_.end(), [](const auto& entry) {
+    const Worker& worker = entry.second;
+    return !worker.error.empty() || (!worker.ready && !worker.stuck.empty());
   });
+}
+
+void Inference::SetStuck(TaskId id, const std::string& why) {
+  const auto found = workers_.find(id);
+  if (found != workers_.end()) found->second.stuck = why;
 }
 
 void Inference::Advance(absl::Duration now, Outbox* outbox) {
@@ -115,11 +168,12 @@ void Inference::Advance(absl::Duration now, Outbox* outbox) {
     over_ = true;
     return;
   }
-  SendResults();
+  if (!conflict_.empty()) return End(absl::InvalidArgumentError(conflict_));
+  SendResults(now);
   if (over_) return;
   // What the other workers compute is not lost: the client has it, or gets it first.
   if (AllFailed() && !results_.contains(next_)) {
-    return End(absl::InvalidArgumentError(workers_.begin()->second.error));
+    return End(FirstError());
   }
   Grant(now, outbox);
 }
@@ -142,9 +196,31 @@ void Inference::Grant(absl::Duration now, Outbox* outbox) {
   }
 }
 
-void Inference::SendResults() {
+std::string Inference::WaitingFor(absl::Duration now) {
+  if (workers_.empty()) return "for workers";
+  std::vector<std::string> loading;
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.error.empty()) continue;
+    if (worker.ready) {
+      loading_since_.reset();
+      return "";
+    }
+    loading.push_back(id.Name());
+  }
+  if (loading.empty()) return "";
+  if (!loading_since_.has_value()) loading_since_ = now;
+  if (now - *loading_since_ < kSilentLoading) return "";
+  if (loading.size() > kNamedMax) {
+    const size_t others = loading.size() - kNamedMax;
+    loading.resize(kNamedMax);
+    loading.push_back(Plural(static_cast<int64_t>(others), "other"));
+  }
+  return absl::StrCat("for ", absl::StrJoin(loading, ", "), " to load the model and data");
+}
+
+void Inference::SendResults(absl::Duration now) {
   if (!sink_->ready()) return;
-  const std::string waiting_for = workers_.empty() ? "for workers" : "";
+  const std::string waiting_for = WaitingFor(now);
   proto::InferenceChunk chunk;
   int64_t bytes = 0;
   for (auto result = results_.find(next_); result != results_.end() && bytes < kChunkBytes;

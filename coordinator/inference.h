@@ -38,10 +38,14 @@ class Inference {
   // `id` must never be used again.
   Inference(uint64_t id, proto::InferenceRequest request, std::shared_ptr<InferenceSink> sink);
 
-  // The worker is there: it loads the values and the data.
+  // The worker is there: it loads the values and the data. It has failed if it was lost repeatedly
+  // before its first result.
   void AddWorker(TaskId worker, Outbox* outbox);
   // The worker is gone. Its batches are leased to others.
   void RemoveWorker(TaskId worker);
+  // Why a worker that has not loaded the model and the data gets no further; empty: it does. While
+  // it is stuck it counts as failed.
+  void SetStuck(TaskId worker, const std::string& why);
   // Ignores the reports of other inferences.
   void OnReport(TaskId worker, const proto::InferenceReport& report, absl::Duration now);
   // Leases batches, and sends the client what is complete. Call it after every event and on ticks.
@@ -57,7 +61,10 @@ class Inference {
  private:
   struct Worker {
     bool ready = false;
-    std::string error;  // Why it computes nothing.
+    bool has_result = false;
+    std::string error;    // Why it computes nothing.
+    std::string stuck;    // As SetStuck's.
+    int64_t failure = 0;  // The number of its error, in the order of time.
   };
 
   void OnReady(TaskId id, const proto::InferenceReady& ready);
@@ -66,9 +73,13 @@ class Inference {
   // Once a worker has failed, it gets no more of this inference.
   void Fail(TaskId id, const std::string& error);
   void Grant(absl::Duration now, Outbox* outbox);
-  // Whether all workers have failed, and at least one has.
+  // Whether all workers have failed or are stuck, and there is one.
   bool AllFailed() const;
-  void SendResults();
+  // The error that came first. If all workers are stuck: DeadlineExceeded. Requires AllFailed.
+  absl::Status FirstError() const;
+  // What the client waits for, or empty.
+  std::string WaitingFor(absl::Duration now);
+  void SendResults(absl::Duration now);
   void End(const absl::Status& status);
 
   const uint64_t id_;
@@ -77,12 +88,19 @@ class Inference {
   std::map<TaskId, Worker> workers_;
   // What the first worker found that loaded the data.
   std::optional<proto::InferenceReady> data_;
+  std::string data_from_;  // That worker's name.
+  // Two workers found different data; empty: none did.
+  std::string conflict_;
   int64_t batches_ = 0;
   int64_t window_ = 0;  // Batches.
   std::optional<BatchLeases> leases_;
   std::map<int64_t, proto::InferredBatch> results_;  // Complete and not sent.
   int64_t next_;                                     // The first batch that is not sent.
-  std::string waiting_for_;                          // As the client was told last.
+  int64_t failures_ = 0;
+  std::map<TaskId, int> losses_;  // Of workers without a result.
+  // Since then workers load, and none is ready.
+  std::optional<absl::Duration> loading_since_;
+  std::string waiting_for_;  // As the client was told last.
   bool over_ = false;
 };
 

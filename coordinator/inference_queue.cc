@@ -53,6 +53,19 @@ void InferenceQueue::OnReport(TaskId worker, const proto::InferenceReport& repor
   if (!queue_.empty()) queue_.front().inference->OnReport(worker, report, now);
 }
 
+// A worker that reads from a dead file server sends heartbeats and never replies. A long batch of
+// the job that trains is no reason to count it as stuck.
+void InferenceQueue::NoteStuckWorkers(Inference* inference) const {
+  for (const proto::Role role : {proto::WORKER, proto::EVALUATOR}) {
+    for (const TaskId worker : members_.Live(role)) {
+      const bool stuck = members_.Find(worker)->activity.phase() != proto::Activity::COMPUTING &&
+                         members_.WithoutProgress(worker) > members_.options().progress_timeout;
+      inference->SetStuck(
+          worker, stuck ? absl::StrCat(worker.Name(), " is ", members_.ActivityText(worker)) : "");
+    }
+  }
+}
+
 void InferenceQueue::Advance(absl::Duration now, Outbox* outbox) {
   std::erase_if(queue_, [](const Entry& entry) {
     return !entry.started && !entry.inference->sink()->alive();
@@ -60,6 +73,7 @@ void InferenceQueue::Advance(absl::Duration now, Outbox* outbox) {
   while (!queue_.empty()) {
     StartFirst(outbox);
     Inference& first = *queue_.front().inference;
+    NoteStuckWorkers(&first);
     first.Advance(now, outbox);
     if (!first.over()) break;
     first.TellWorkers(outbox);
@@ -67,7 +81,8 @@ void InferenceQueue::Advance(absl::Duration now, Outbox* outbox) {
     queue_.pop_front();
   }
   for (size_t i = 1; i < queue_.size(); ++i) {
-    const std::string place = absl::StrCat("behind ", i, " other evaluations and predictions");
+    const std::string place =
+        absl::StrCat("behind ", Plural(static_cast<int64_t>(i), "other inference"));
     InferenceSink* const sink = queue_[i].inference->sink();
     if (queue_[i].place == place || !sink->ready()) continue;
     queue_[i].place = place;

@@ -3,6 +3,7 @@
 #include <grpcpp/support/proto_buffer_reader.h>
 #include <grpcpp/support/slice.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,6 +56,14 @@ bool TaskStream::NeedsPlanLocked(const proto::Command& command, const SharedPlan
   return std::exchange(known_plan_, plan->fingerprint) != plan->fingerprint;
 }
 
+// A StartInference has the plan of its job in it, so it alone may be larger than the limit. A
+// second one counts, so that memory stays bounded.
+bool TaskStream::CountsLocked(const proto::Command& command) const {
+  return !command.has_start_inference() ||
+         std::any_of(outgoing_.begin(), outgoing_.end(),
+                     [](const Unsent& unsent) { return unsent.own_bytes == 0; });
+}
+
 void TaskStream::Send(const proto::Command& command, const SharedPlanPtr& plan) {
   MutexLock lock(&mutex_);
   if (finished_ || closing_) return;
@@ -75,8 +84,9 @@ void TaskStream::Send(const proto::Command& command, const SharedPlanPtr& plan) 
   } else {
     slices = {grpc::Slice(head)};
   }
-  unsent_bytes_ += head.size();
-  outgoing_.push_back({grpc::ByteBuffer(slices.data(), slices.size()), head.size()});
+  const size_t own_bytes = CountsLocked(command) ? head.size() : 0;
+  unsent_bytes_ += own_bytes;
+  outgoing_.push_back({grpc::ByteBuffer(slices.data(), slices.size()), own_bytes});
   if (outgoing_.size() == 1) StartWrite(&outgoing_.front().bytes);
 }
 

@@ -21,7 +21,7 @@ namespace cairn::coordinator {
 // Memory is bounded in both directions. No more is read while the loop has not handled the messages
 // of this stream; then the task waits, and TCP slows it down. Unsent commands are limited in bytes.
 // Plans do not count: their bytes are shared by all streams, and a task that has the plan of its
-// job does not get it again. Thread-safe.
+// job does not get it again. One StartInference does not count either. Thread-safe.
 class TaskStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                          public OutgoingStream,
                          public std::enable_shared_from_this<TaskStream> {
@@ -43,7 +43,8 @@ class TaskStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::
 
   struct Unsent {
     grpc::ByteBuffer bytes;
-    size_t own_bytes = 0;  // Without the plan.
+    // That count as unsent: not the plan. 0: a StartInference that does not count.
+    size_t own_bytes = 0;
   };
 
   void OnMessage(proto::TaskMessage message, size_t bytes);
@@ -52,6 +53,8 @@ class TaskStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::
   // Whether the task needs the plan that would go with the command.
   bool NeedsPlanLocked(const proto::Command& command, const SharedPlanPtr& plan)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether the command's bytes count as unsent.
+  bool CountsLocked(const proto::Command& command) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishLocked(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Finish(const grpc::Status& status);
 

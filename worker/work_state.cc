@@ -8,7 +8,7 @@ namespace {
 
 constexpr absl::Duration kReportOver = absl::Seconds(2);
 // The coordinator leases fewer.
-constexpr size_t kInferenceBatchesMax = 65536;
+constexpr int64_t kInferenceBatchesMax = 65536;
 
 }  // namespace
 
@@ -136,10 +136,15 @@ void WorkState::OnGrant(const proto::Grant& grant) {
 
 void WorkState::OnGrantInference(const proto::GrantInference& grant) {
   if (!inference_ || inference_->inference() != grant.inference()) return;
+  // The coordinator takes a slow worker's batches back and may lease them to the same worker again.
+  std::set<int64_t> on_hand(inference_batches_.begin(), inference_batches_.end());
+  on_hand.insert(inferring_);
   for (const proto::Split& split : grant.batches()) {
-    for (int64_t i = 0; i < split.count(); ++i) {
-      if (inference_batches_.size() >= kInferenceBatchesMax) return;
-      inference_batches_.push_back(split.first() + i * split.stride());
+    const int64_t count = std::min(split.count(), kInferenceBatchesMax);
+    for (int64_t i = 0; i < count; ++i) {
+      if (static_cast<int64_t>(inference_batches_.size()) >= kInferenceBatchesMax) return;
+      const int64_t batch = split.first() + i * split.stride();
+      if (on_hand.insert(batch).second) inference_batches_.push_back(batch);
     }
   }
 }
@@ -149,6 +154,7 @@ void WorkState::EndInference() {
   inference_ = nullptr;
   inference_changed_ = true;
   inference_batches_.clear();
+  inferring_ = -1;
 }
 
 void WorkState::OnPause(const proto::PauseWork& pause) {
@@ -287,6 +293,7 @@ WorkItem WorkState::InferenceItem() {
   item.kind = WorkItem::Kind::kInfer;
   item.inference = inference_;
   item.batch = inference_batches_.front();
+  inferring_ = item.batch;
   inference_batches_.pop_front();
   if (!inference_batches_.empty()) item.next = inference_batches_.front();
   inferred_last_ = true;
@@ -358,6 +365,7 @@ void WorkState::Inspected(const proto::InspectReply& reply) {
 
 void WorkState::Inferred(proto::InferenceReport report) {
   if (!inference_ || inference_->inference() != report.inference()) return;
+  inferring_ = -1;
   if (report.has_error()) inference_batches_.clear();
   *answers_.emplace_back().mutable_inferred() = std::move(report);
 }

@@ -178,6 +178,7 @@ class WorkState {
   // The trainer has not taken the kStartInference or kDropInference item yet.
   bool inference_changed_ = false;
   std::deque<int64_t> inference_batches_;
+  int64_t inferring_ = -1;      // The batch of the kInfer item in progress; -1: none.
   bool inferred_last_ = false;  // The last item was kInfer.
   std::deque<PendingPause> pauses_;
   int64_t blocked_on_ = -1;  // The batch that waits for the ps; -1: none.

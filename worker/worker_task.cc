@@ -19,8 +19,9 @@ namespace {
 constexpr std::chrono::milliseconds kSendInterval(10);
 // After a longer pause a worker pulls values before its next step: the ones it has are stale.
 constexpr absl::Duration kIdle = absl::Milliseconds(50);
-// The results of one batch of an inference are one message.
-constexpr int64_t kInferredBytesMax = int64_t{128} << 20;
+// The results of one batch of an inference are one message. Heartbeats wait behind it, so it must
+// be sent before the lease is over: 32 MiB need 27 Mbit/s for the default of 10 s.
+constexpr int64_t kInferredBytesMax = int64_t{32} << 20;
 
 // Whether the error ends only this generation, not the job: the job was rolled back or stopped, or
 // its requests were cancelled.
@@ -404,6 +405,8 @@ absl::Status WorkerTask::StartInference(const proto::InferenceRequest& request,
     MutexLock lock(&mutex_);
     cluster = cluster_;
   }
+  // A ps that does not answer is an error of the download, so a long one is no hang.
+  activity_.Enter(proto::Activity::WAITING);
   CAIRN_RETURN_IF_ERROR(LoadCheckpoint(request, cluster, inference_.get()));
   report->mutable_ready()->set_examples(inference_->examples());
   report->mutable_ready()->set_batch_size(inference_->batch_size());

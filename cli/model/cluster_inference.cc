@@ -1,11 +1,11 @@
 #include "cli/model/cluster_inference.h"
 
 #include <cstring>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/status_macros.h"
 #include "common/version.h"
@@ -48,13 +48,18 @@ proto::InferenceRequest MakeRequest(const TrainedModel& trained, const std::stri
 // Calls the coordinator until all results are there.
 absl::Status Collect(proto::InferenceRequest request, const ClusterInferenceOptions& options,
                      InferenceResults* results) {
-  absl::Time give_up = absl::Now() + kPatience;
+  const RealClock real_clock;
+  const Clock& clock = options.clock != nullptr ? *options.clock : real_clock;
+  // When the last call broke that had reached the coordinator. The time before it does not count: a
+  // batch may take long.
+  std::optional<absl::Duration> broken_at;
   std::string waiting_for;
   while (true) {
     request.set_first_batch(results->next_batch());
+    bool connected = false;
     const absl::Status status =
         options.coordinator->Infer(request, [&](const proto::InferenceChunk& chunk) {
-          give_up = absl::Now() + kPatience;
+          connected = true;
           if (chunk.waiting_for() != waiting_for) {
             waiting_for = chunk.waiting_for();
             if (!waiting_for.empty() && options.err != nullptr) {
@@ -65,9 +70,12 @@ absl::Status Collect(proto::InferenceRequest request, const ClusterInferenceOpti
         });
     if (status.ok() && results->complete()) return status;
     if (status.ok()) return absl::InternalError("the coordinator ended before all results came");
-    // A coordinator that is stopped cancels its calls.
-    if (!absl::IsUnavailable(status) && !absl::IsCancelled(status)) return status;
-    if (absl::Now() >= give_up) return status;
+    // A coordinator that is stopped cancels its calls. One that was restarted may have many
+    // requests at once: the results so far are worth another try.
+    const bool is_busy = absl::IsResourceExhausted(status) && !connected && broken_at.has_value();
+    if (!absl::IsUnavailable(status) && !absl::IsCancelled(status) && !is_busy) return status;
+    if (connected || !broken_at.has_value()) broken_at = clock.Now();
+    if (clock.Now() - *broken_at >= kPatience) return status;
     std::this_thread::sleep_for(absl::ToChronoNanoseconds(kTryAgain));
   }
 }

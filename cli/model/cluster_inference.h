@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "cli/coordinator_api.h"
 #include "cli/model/trained_model.h"
+#include "common/clock.h"
 #include "job/evaluation_totals.h"
 #include "nn/model.h"
 #include "proto/evaluation.pb.h"
@@ -46,15 +47,16 @@ class InferenceResults {
 
 struct ClusterInferenceOptions {
   CoordinatorApi* coordinator = nullptr;
-  std::string data_name;        // As OfflineOptions'.
-  std::ostream* err = nullptr;  // Says what the inference waits for.
+  std::string data_name;         // As OfflineOptions'.
+  std::ostream* err = nullptr;   // Says what the inference waits for.
+  const Clock* clock = nullptr;  // Null: a RealClock.
 };
 
 // As RunOfflineTask, but the workers of the cluster compute. They read the values from the ps and
 // the data under the same names, so the names must be absolute; trained.variables are not used.
 // Each example counts once, whichever workers are lost. If the coordinator is restarted, goes on
 // from the first missing batch. Blocks. InvalidArgument, with a worker's message: the workers
-// cannot compute it. Unavailable: the coordinator is away for a minute.
+// cannot compute it. Unavailable: the coordinator is away for a minute after a call has broken.
 absl::StatusOr<proto::EvaluationResult> RunOnCluster(const TrainedModel& trained,
                                                      const ClusterInferenceOptions& options,
                                                      std::vector<std::vector<float>>* outputs);

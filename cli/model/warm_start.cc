@@ -59,6 +59,14 @@ std::vector<std::string> OptimizersOf(const proto::Job& job) {
   return names;
 }
 
+// Whether the state has one value, and one of each slot, for each element of the variable.
+bool IsComplete(const cluster::VariableState& state, const nn::VariableSpec& variable) {
+  const auto elements = static_cast<size_t>(variable.element_count());
+  return state.values.size() == elements && state.slot_values.size() == state.slots.size() &&
+         std::all_of(state.slot_values.begin(), state.slot_values.end(),
+                     [&](const auto& slot) { return slot.size() == elements; });
+}
+
 // As Match, with the states of the optimizer.
 absl::StatusOr<WarmStart> MatchStates(const nn::Model& model, const proto::Job& job,
                                       const SubmittedModel& submitted, const TrainedModel& from,
@@ -90,6 +98,11 @@ absl::StatusOr<WarmStart> MatchStates(const nn::Model& model, const proto::Job& 
                                           "; leave with_optimizer out to start from the others"));
     }
     cluster::VariableState& state = states[found->second];
+    if (!IsComplete(state, variable)) {
+      return absl::DataLossError(absl::StrCat("resume_from: checkpoint ",
+                                              from.checkpoint.checkpoint(), " of ", other,
+                                              " does not have all values of ", variable.name));
+    }
     const auto names = rules.optimizers[rules.optimizer_of[i]]->slot_names();
     const size_t wanted =
         variable.update == nn::VariableSpec::Update::kOptimized ? names.size() : 0;

@@ -44,6 +44,7 @@ std::vector<proto::Split> BatchLeases::Grant(TaskId id, int64_t workers, int64_t
     const int64_t end = std::min({range_end, limit, begin + target - worker.leased.size()});
     open_.Remove(begin, end);
     worker.leased.Add(begin, end);
+    worker.taken_back.Remove(begin, end);
     proto::Split& split = splits.emplace_back();
     split.set_first(begin);
     split.set_stride(1);
@@ -54,10 +55,14 @@ std::vector<proto::Split> BatchLeases::Grant(TaskId id, int64_t workers, int64_t
 
 bool BatchLeases::Done(TaskId id, int64_t batch, absl::Duration now) {
   const auto found = workers_.find(id);
-  // Only the result of a worker that was asked counts.
-  if (found == workers_.end() || !found->second.leased.Contains(batch)) return false;
+  // Only the result of a worker that was asked counts. A slow worker's result is as good as that of
+  // the worker that has its lease now. If it did not count, batches that take more than a minute
+  // would never be done.
+  if (found == workers_.end()) return false;
   Worker& worker = found->second;
+  if (!worker.leased.Contains(batch) && !worker.taken_back.Contains(batch)) return false;
   worker.leased.Remove(batch, batch + 1);
+  worker.taken_back.Remove(batch, batch + 1);
   ++worker.done_since;
   worker.heard_at = now;
   if (!missing_.Contains(batch)) return false;
@@ -71,7 +76,9 @@ void BatchLeases::TakeBackForgotten(absl::Duration now) {
   looked_for_forgotten_at_ = now;
   for (auto& [id, worker] : workers_) {
     if (worker.leased.empty() || now - worker.heard_at < kForgottenAfter) continue;
-    open_.Add(missing_.Intersection(worker.leased));
+    const BatchRanges forgotten = missing_.Intersection(worker.leased);
+    open_.Add(forgotten);
+    worker.taken_back.Add(forgotten);
     worker.leased.Clear();
   }
 }

@@ -25,7 +25,7 @@ class BatchLeases {
   std::vector<proto::Split> Grant(TaskId worker, int64_t workers, int64_t limit,
                                   absl::Duration now);
   // A worker has done a batch. Returns whether its result counts: the batch was leased to this
-  // worker, and no other result came before.
+  // worker, possibly more than a minute ago, and no other result came before.
   bool Done(TaskId worker, int64_t batch, absl::Duration now);
   // The worker is gone: its leases are open again.
   void Drop(TaskId worker);
@@ -36,6 +36,7 @@ class BatchLeases {
  private:
   struct Worker {
     BatchRanges leased;
+    BatchRanges taken_back;  // Missing when they were taken back; the worker may still report them.
     absl::Duration granted_at;  // Start of the current measurement: granted when idle.
     int64_t done_since = 0;
     absl::Duration heard_at;  // Its last grant or report.

@@ -53,6 +53,22 @@ TEST(VariableTransferTest, WhatAPsRefusesIsTheResult) {
       << "the job lives on two ps";
 }
 
+TEST(VariableTransferTest, ACheckpointWithoutThePartOfAPsIsRefused) {
+  FakeCluster cluster;
+  const auto map = ExamplePlan().partition();
+  for (const uint32_t missing : {0, 1}) {
+    proto::Manifest checkpoint = Checkpoint(2);
+    checkpoint.mutable_parts()->DeleteSubrange(static_cast<int>(missing), 1);
+    const PsEndpoints ps = {cluster.ps_addresses(), 99};
+    const auto values = DownloadVariables(ps, 1, map, checkpoint);
+    EXPECT_TRUE(absl::IsDataLoss(values.status())) << values.status();
+    EXPECT_THAT(std::string(values.status().message()),
+                testing::HasSubstr(" of dense/kernel: the part of ps " + std::to_string(missing)));
+    const auto states = DownloadStates(ps, 1, map, checkpoint);
+    EXPECT_TRUE(absl::IsDataLoss(states.status())) << states.status();
+  }
+}
+
 // Rows 0 and 1 of the kernel, and the bias.
 class AddBlockStateTest : public ::testing::Test {
  protected:

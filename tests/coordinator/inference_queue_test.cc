@@ -50,7 +50,7 @@ TEST_F(InferenceQueueTest, AllWorkersAndEvaluatorsComputeTheFirst) {
   ASSERT_EQ(commands.size(), 1u);
   const uint64_t id = commands[0].command.start_inference().inference();
   EXPECT_EQ(id >> 32, 3u);
-  EXPECT_EQ(second->chunks.back().waiting_for(), "behind 1 other evaluations and predictions");
+  EXPECT_EQ(second->chunks.back().waiting_for(), "behind 1 other inference");
   // Told once.
   Advance();
   EXPECT_EQ(second->chunks.size(), 1u);
@@ -74,7 +74,24 @@ TEST_F(InferenceQueueTest, ClientsThatGoAwayWhileTheyWaitAreForgotten) {
   second->is_alive = false;
   const auto third = Add();
   Advance();
-  EXPECT_EQ(third->chunks.back().waiting_for(), "behind 1 other evaluations and predictions");
+  EXPECT_EQ(third->chunks.back().waiting_for(), "behind 1 other inference");
+}
+
+TEST_F(InferenceQueueTest, AWorkerThatHangsWhileItLoadsEndsTheInference) {
+  Join(proto::WORKER, 0, 1);
+  const auto sink = Add();
+  Advance();
+  proto::Heartbeat heartbeat;
+  heartbeat.mutable_activity()->set_batch(-1);
+  heartbeat.mutable_activity()->set_milliseconds_without_progress(61000);
+  heartbeat.mutable_activity()->set_phase(proto::Activity::COMPUTING);  // For its job.
+  members_.OnHeartbeat(WorkerTask(0), heartbeat);
+  Advance();
+  EXPECT_FALSE(sink->end.has_value());
+  heartbeat.mutable_activity()->set_phase(proto::Activity::LOADING);
+  members_.OnHeartbeat(WorkerTask(0), heartbeat);
+  Advance();
+  EXPECT_EQ(sink->end, absl::DeadlineExceededError("worker 0 is stuck in loading data, 61 s"));
 }
 
 TEST_F(InferenceQueueTest, ItsLengthIsLimited) {

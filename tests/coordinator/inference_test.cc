@@ -167,17 +167,93 @@ TEST_F(InferenceTest, AWorkerThatFailsIsLeftOutAndAllThatFailAreTheEnd) {
   EXPECT_EQ(sink_->end, absl::InvalidArgumentError("--input: no file x.npy"));
 }
 
+TEST_F(InferenceTest, TheFirstErrorIsTheReason) {
+  Join(0);
+  Join(1);
+  Report(1, Error("no such file"));
+  Report(0, Error("the checkpoint was deleted"));
+  Advance();
+  EXPECT_EQ(sink_->end, absl::InvalidArgumentError("no such file"));
+}
+
+TEST_F(InferenceTest, WorkersThatLoadAreNamedAfterAWhile) {
+  for (uint32_t worker = 0; worker < 5; ++worker) Join(worker);
+  Report(0, Error("no such file"));
+  Advance();
+  EXPECT_TRUE(sink_->chunks.empty());
+  now_ += absl::Seconds(6);
+  Advance();
+  ASSERT_FALSE(sink_->chunks.empty());
+  EXPECT_EQ(sink_->chunks.back().waiting_for(),
+            "for worker 1, worker 2, worker 3, 1 other to load the model and data");
+  Report(4, Ready(25, 10, 40));
+  Advance();
+  EXPECT_EQ(sink_->chunks.back().waiting_for(), "");
+}
+
+TEST_F(InferenceTest, WorkersThatAreStuckInLoadingCountAsFailed) {
+  Join(0);
+  Join(1);
+  inference_->SetStuck(WorkerTask(0), "worker 0 is stuck in loading data, 61 s");
+  Advance();
+  EXPECT_FALSE(sink_->end.has_value());
+  // It goes on.
+  inference_->SetStuck(WorkerTask(0), "");
+  inference_->SetStuck(WorkerTask(1), "worker 1 is stuck in loading data, 61 s");
+  Advance();
+  EXPECT_FALSE(sink_->end.has_value());
+  inference_->SetStuck(WorkerTask(0), "worker 0 is stuck in loading data, 61 s");
+  Advance();
+  EXPECT_EQ(sink_->end, absl::DeadlineExceededError("worker 0 is stuck in loading data, 61 s"));
+}
+
+TEST_F(InferenceTest, AWorkerThatIsReadyMayComputeForLong) {
+  Join(0);
+  Report(0, Ready(25, 10, 40));
+  inference_->SetStuck(WorkerTask(0), "worker 0 is stuck in reading batch 0, 61 s");
+  Advance();
+  EXPECT_FALSE(sink_->end.has_value());
+}
+
+TEST_F(InferenceTest, AWorkerThatIsLostAgainAndAgainBeforeItsFirstResultHasFailed) {
+  for (int loss = 0; loss < 3; ++loss) {
+    Join(0);
+    Report(0, Ready(25, 10, 40));
+    Advance();
+    if (loss == 2) continue;
+    inference_->RemoveWorker(WorkerTask(0));
+  }
+  // A worker with a result counts anew.
+  Report(0, Result(0));
+  inference_->RemoveWorker(WorkerTask(0));
+  for (int loss = 0; loss < 3; ++loss) {
+    Join(0);
+    inference_->RemoveWorker(WorkerTask(0));
+    Advance();
+    EXPECT_FALSE(sink_->end.has_value());
+  }
+  Outbox outbox;
+  inference_->AddWorker(WorkerTask(0), &outbox);
+  EXPECT_TRUE(outbox.commands.empty());
+  Advance();
+  ASSERT_TRUE(sink_->end.has_value());
+  EXPECT_EQ(sink_->end->message(),
+            "worker 0 was lost 3 times before its first result; the model may need more memory "
+            "than it has");
+}
+
 TEST_F(InferenceTest, WorkersMustFindTheSameData) {
   Join(0);
   Join(1);
   Report(0, Ready(25, 10, 40));
   Report(1, Ready(26, 10, 40));
-  EXPECT_FALSE(Advance().contains(1));
-  inference_->RemoveWorker(WorkerTask(0));
-  Advance();
-  ASSERT_TRUE(sink_->end.has_value());
-  EXPECT_EQ(sink_->end->message(),
-            "worker 1 found 26 examples, another one 25; all workers need the same files");
+  Report(0, Result(0));
+  EXPECT_TRUE(Advance().empty());
+  EXPECT_TRUE(sink_->batches().empty());
+  EXPECT_EQ(sink_->end,
+            absl::InvalidArgumentError(
+                "worker 0 found 25 examples in batches of 10, worker 1 found 26 examples "
+                "in batches of 10; all workers need the same files"));
 }
 
 TEST_F(InferenceTest, AbsurdReportsAreRefused) {

@@ -231,6 +231,28 @@ TEST_F(TaskStreamTest, ATaskThatHasThePlanDoesNotGetItUnlessItFails) {
   context.TryCancel();
 }
 
+TEST_F(TaskStreamTest, ALargeInferenceDoesNotEndTheStream) {
+  grpc::ClientContext context;
+  auto stream = stub_->Session(&context);
+  ASSERT_TRUE(stream->Write(JoinMessage(1)));
+  EXPECT_TRUE(Read(stream.get()).has_welcome());
+  proto::Command start;
+  start.mutable_start_inference()->mutable_request()->set_data_name(std::string(3 << 20, 'x'));
+  proto::Command grant;
+  grant.mutable_grant_inference()->set_inference(5);
+  // The task has not read the first one when the second one is sent.
+  daemon_->sessions().Send(1, start);
+  daemon_->sessions().Send(1, grant);
+  EXPECT_EQ(Read(stream.get()).start_inference().request().data_name().size(), 3u << 20);
+  EXPECT_EQ(Read(stream.get()).grant_inference().inference(), 5u);
+  // The memory for a task that reads nothing is limited.
+  for (int i = 0; i < 30; ++i) daemon_->sessions().Send(1, start);
+  proto::Command command;
+  while (stream->Read(&command)) {
+  }
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
 TEST_F(TaskStreamTest, ThePlanOfAnotherClusterDoesNotCount) {
   proto::JobPlan plan;
   plan.set_job_id(3);

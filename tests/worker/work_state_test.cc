@@ -317,6 +317,24 @@ TEST_F(WorkStateTest, AnInferenceAndTheJobAlternate) {
   EXPECT_EQ(NextBatch(), 3);
 }
 
+TEST_F(WorkStateTest, BatchesOfAnInferenceThatAreGrantedAgainAreComputedOnce) {
+  state_.OnCommand(StartInference(8));
+  state_.OnCommand(GrantInference(8, 0, 2));
+  state_.NextItem();
+  EXPECT_EQ(state_.NextItem()->batch, 0);
+  // The worker computes batch 0 and has batch 1 in its queue.
+  state_.OnCommand(GrantInference(8, 0, 3));
+  EXPECT_EQ(state_.NextItem()->batch, 1);
+  EXPECT_EQ(state_.NextItem()->batch, 2);
+  EXPECT_FALSE(state_.NextItem().has_value());
+  proto::InferenceReport report;
+  report.set_inference(8);
+  report.mutable_batch()->set_batch(2);
+  state_.Inferred(report);
+  state_.OnCommand(GrantInference(8, 2, 1));
+  EXPECT_EQ(state_.NextItem()->batch, 2) << "its report may be lost";
+}
+
 TEST_F(WorkStateTest, ReportsOfAnInferenceAreSentWhileItIsTheCurrentOne) {
   state_.OnCommand(StartInference(8));
   state_.NextItem();

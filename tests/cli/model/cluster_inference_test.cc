@@ -5,6 +5,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -97,6 +98,7 @@ class BreakingCoordinator final : public proto::Coordinator::Service {
     request_ = *request;
     first_batches_.push_back(request->first_batch());
     if (!error_.empty()) return {grpc::StatusCode::INVALID_ARGUMENT, error_};
+    if (std::exchange(is_full_, false)) return {grpc::StatusCode::RESOURCE_EXHAUSTED, "full"};
     proto::InferenceChunk chunk;
     chunk.set_examples(3);
     chunk.set_waiting_for(request->first_batch() == 0 ? "for workers" : "");
@@ -104,6 +106,8 @@ class BreakingCoordinator final : public proto::Coordinator::Service {
       *chunk.add_batches() = Batch(request->first_batch(), request->first_batch(), 1, width_);
     }
     writer->Write(chunk);
+    clock_.Advance(before_break_);
+    is_full_ = full_after_break_;
     if (request->first_batch() == 2) return grpc::Status::OK;
     return {grpc::StatusCode::UNAVAILABLE, "it is restarted"};
   }
@@ -111,6 +115,10 @@ class BreakingCoordinator final : public proto::Coordinator::Service {
   std::string address_;
   std::string error_;
   int64_t width_ = 1;
+  SimulatedClock clock_;
+  absl::Duration before_break_;  // How long each call lasts.
+  bool full_after_break_ = false;
+  bool is_full_ = false;  // The next call is refused.
   proto::InferenceRequest request_;
   std::vector<int64_t> first_batches_;
 
@@ -148,6 +156,26 @@ TEST_F(RunOnClusterTest, ACallThatBreaksIsRepeatedForTheMissingBatches) {
   EXPECT_TRUE(coordinator_.request_.checkpoint().has_partition());
   EXPECT_TRUE(coordinator_.request_.outputs());
   EXPECT_EQ(coordinator_.request_.data_name(), "--data");
+}
+
+TEST_F(RunOnClusterTest, TheTimeBeforeACallBreaksDoesNotCount) {
+  options_.clock = &coordinator_.clock_;
+  coordinator_.before_break_ = absl::Minutes(10);
+  std::vector<std::vector<float>> outputs;
+  const auto result = RunOnCluster(trained_, options_, &outputs);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(coordinator_.first_batches_, ElementsAre(0, 1, 2));
+}
+
+TEST_F(RunOnClusterTest, ResultsAreNotLostIfTheQueueIsFullLater) {
+  coordinator_.full_after_break_ = true;
+  std::vector<std::vector<float>> outputs;
+  const auto result = RunOnCluster(trained_, options_, &outputs);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(coordinator_.first_batches_, ElementsAre(0, 1, 1, 2, 2));
+  // A first call that is refused is the user's to repeat.
+  coordinator_.is_full_ = true;
+  EXPECT_TRUE(absl::IsResourceExhausted(RunOnCluster(trained_, options_, &outputs).status()));
 }
 
 TEST_F(RunOnClusterTest, AnErrorOfTheWorkersIsTheResult) {

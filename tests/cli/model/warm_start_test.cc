@@ -130,6 +130,13 @@ TEST_F(WithOptimizerTest, TheStateComesWithTheValues) {
               ElementsAre(HasSubstr("takes 2 variables and the optimizer's state from")));
 }
 
+TEST_F(WithOptimizerTest, AStateThatIsNotCompleteIsRefused) {
+  source_.states[0].slot_values[0].pop_back();
+  EXPECT_THAT(Error(Model(NameOfLast(), 3)), HasSubstr("does not have all values of dense/kernel"));
+  source_.states[0] = {};
+  EXPECT_THAT(Error(Model(NameOfLast(), 3)), HasSubstr("does not have all values of dense/kernel"));
+}
+
 TEST_F(WithOptimizerTest, AnotherOptimizerIsRefused) {
   job_.mutable_optimizer()->Clear();
   job_.mutable_optimizer()->set_name("adam");

@@ -35,11 +35,23 @@ TEST(BatchLeasesTest, OnlyTheFirstResultOfAWorkerThatWasAskedCounts) {
   // A minute later another worker is asked, too.
   const absl::Duration later = kStart + absl::Seconds(61);
   ASSERT_EQ(leases.Grant(WorkerTask(1), 1, 1, later).size(), 1u);
-  EXPECT_FALSE(leases.Done(WorkerTask(0), 0, later)) << "its lease was taken back";
   EXPECT_TRUE(leases.Done(WorkerTask(1), 0, later));
   EXPECT_FALSE(leases.Done(WorkerTask(1), 0, later));
+  EXPECT_FALSE(leases.Done(WorkerTask(0), 0, later)) << "another result came before";
   EXPECT_EQ(leases.missing(), 0);
   EXPECT_TRUE(leases.Grant(WorkerTask(2), 1, 1, later + absl::Minutes(2)).empty());
+}
+
+TEST(BatchLeasesTest, TheResultOfASlowWorkerCounts) {
+  BatchLeases leases(0, 2);
+  ASSERT_EQ(Batches(leases.Grant(WorkerTask(0), 1, 2, kStart)), (std::vector<int64_t>{0, 1}));
+  const absl::Duration later = kStart + absl::Seconds(61);
+  ASSERT_EQ(Batches(leases.Grant(WorkerTask(1), 2, 2, later)), (std::vector<int64_t>{0}));
+  EXPECT_TRUE(leases.Done(WorkerTask(0), 0, later)) << "another worker has its lease now";
+  EXPECT_FALSE(leases.Done(WorkerTask(1), 0, later));
+  EXPECT_TRUE(leases.Done(WorkerTask(0), 1, later)) << "nobody has its lease now";
+  EXPECT_TRUE(leases.Grant(WorkerTask(1), 2, 2, later).empty());
+  EXPECT_EQ(leases.missing(), 0);
 }
 
 // Workers that come and go at random: each batch counts once.
