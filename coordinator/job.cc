@@ -425,6 +425,8 @@ void Job::StartJobOn(TaskId worker, Outbox* outbox) {
   command.mutable_start_job()->set_plan_fingerprint(plan->fingerprint);
   outbox->Send(worker, std::move(command), plan);
   training_->AddWorker(worker);
+  // Training::RemoveWorker has dropped the mark.
+  if (workers_.IsStuck(worker)) training_->SetStuck(worker, true, outbox);
 }
 
 std::vector<proto::Manifest> Job::AllManifests() const {
