@@ -548,7 +548,7 @@ void Job::Advance(EventTime now, Outbox* outbox) {
     PsLost(ps, now, outbox);
   }
   if (trains() || Resuming()) {
-    if (const std::string cut_off = loader_->CutOff(); !cut_off.empty()) {
+    if (const std::string cut_off = loader_->CutOff(now); !cut_off.empty()) {
       Recover(cut_off, now, outbox);
     }
   }

@@ -81,7 +81,7 @@ JobLoader::JobLoader(const Membership* members, JournaledJob* job)
       full_members_(cluster::MembersOf(FullPartition())),
       absent_(AbsentNow()),
       away_since_(ps_count_),
-      cut_off_(members, job->run().cut_off_ps()),
+      cut_off_(members, JournaledCutOff()),
       survey_(ps_count_),
       restore_(ps_count_, absent_),
       replicas_(ps_count_, absent_),
@@ -148,6 +148,15 @@ std::set<uint32_t> JobLoader::AbsentNow() const {
   const bool counts =
       members_.options().workers_hold_parameters && partition.ps_count() == ps_count_;
   return counts ? OthersThan(partition) : std::set<uint32_t>();
+}
+
+// The journal may also have ps of a larger cluster, or of one whose members could become absent.
+std::vector<uint32_t> JobLoader::JournaledCutOff() const {
+  std::vector<uint32_t> cut_off;
+  for (const uint32_t ps : job_.run().cut_off_ps()) {
+    if (elastic() && IsAbsent(ps)) cut_off.push_back(ps);
+  }
+  return cut_off;
 }
 
 bool JobLoader::elastic() const {
@@ -222,11 +231,15 @@ void JobLoader::UpdateGaps(EventTime now) {
   job_.run().mutable_cut_off_ps()->Assign(cut_off.begin(), cut_off.end());
 }
 
-std::string JobLoader::CutOff() const {
+std::string JobLoader::CutOff(EventTime now) const {
+  // If nobody is there to take their blocks, the next generation would have the same members.
+  const std::set<uint32_t> next_absent = NextAbsent(now);
   std::set<uint32_t> gone;
   std::vector<std::string> why;
   for (const uint32_t ps : cut_off_.All()) {
-    if (!IsAbsent(ps)) gone.insert(ps), why.push_back(cut_off_.Why(ps));
+    if (IsAbsent(ps) || !next_absent.contains(ps)) continue;
+    gone.insert(ps);
+    why.push_back(cut_off_.Why(ps));
   }
   if (gone.empty()) return "";
   return absl::StrCat(absl::StrJoin(why, ", "), ": the job goes on without ", PsNames(gone));
@@ -235,7 +248,7 @@ std::string JobLoader::CutOff() const {
 void JobLoader::ChangeMembers(EventTime now, Outbox* outbox) {
   const std::string returned = Returned();
   const std::string overdue = Overdue(now);
-  const std::string cut_off = CutOff();
+  const std::string cut_off = CutOff(now);
   if (returned.empty() && overdue.empty() && cut_off.empty()) return;
   if (!returned.empty()) job_.Note(absl::StrCat(returned, " takes part again"), now);
   if (!overdue.empty()) {

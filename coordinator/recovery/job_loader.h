@@ -64,7 +64,7 @@ class JobLoader {
   // Whether the job goes on, or must, without this ps because others do not reach it.
   bool IsCutOff(uint32_t ps) const { return cut_off_.Contains(ps); }
   // Why the next generation must do without some members that are cut off; empty if it need not.
-  std::string CutOff() const;
+  std::string CutOff(EventTime now) const;
   // No member has all blocks: Begin from a checkpoint is required.
   bool replicas_lost() const { return replicas_lost_; }
 
@@ -107,6 +107,8 @@ class JobLoader {
   void GiveUpHanging(EventTime now);
   // See absent_.
   std::set<uint32_t> AbsentNow() const;
+  // The ps in the journal that the job goes on without because others do not reach them.
+  std::vector<uint32_t> JournaledCutOff() const;
   // Whether members can become absent.
   bool elastic() const;
   // Where the blocks are if no member is absent.

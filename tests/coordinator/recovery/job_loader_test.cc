@@ -282,6 +282,29 @@ TEST_F(JobLoaderTest, AMemberWithReplicasThatHasLostItsDiskLeadsToANewCheckpoint
   EXPECT_EQ(Status().rollbacks(), 0);
 }
 
+// The journal has a member that was cut off and that the new cluster does not have.
+TEST_F(JobLoaderTest, AMemberThatWasCutOffIsForgottenInASmallerCluster) {
+  for (const int members : {3, 2}) {
+    Simulation::Options options = SimulatedCluster(SimulatedJob("mirrored", 60), members);
+    options.ps = members;
+    options.progress_timeout = absl::Seconds(5);
+    simulation_ = std::make_unique<Simulation>(options);
+    ASSERT_TRUE(simulation_->RunUntil([&] { return Status().batches_done() > 10; }));
+    const int last = members - 1;
+    simulation_->BreakLink(0, last);
+    ASSERT_TRUE(simulation_->RunUntil([&] {
+      return Noted(absl::StrCat("the job goes on without ps ", last));
+    })) << Status().DebugString();
+    const uint64_t newest = Status().last_checkpoint();
+    RunUntilCheckpoint(newest + 2);
+    ASSERT_NE(Status().state(), proto::FINISHED);
+    simulation_->MendLinks();
+    simulation_->Resize(last);
+    Finish();
+    EXPECT_LT(Status().generation(), 10u);
+  }
+}
+
 // A command to delete is lost with its stream, or with the coordinator that had journaled the
 // decision.
 class LostDeletionTest : public JobLoaderTest {
