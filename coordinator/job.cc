@@ -601,7 +601,7 @@ void Job::OnWorkerHeartbeat(TaskId worker, EventTime now, Outbox* outbox) {
 bool Job::IsCutOff(TaskId worker) const {
   if (!loader_.has_value()) return false;
   for (uint32_t ps = 0; ps < members_.options().ps_addresses.size(); ++ps) {
-    if (loader_->IsCutOff(ps) && members_.InOneProcess(worker, PsTask(ps))) return true;
+    if (loader_->IsCutOff(ps) && members_.InOneProcess(worker, ps)) return true;
   }
   return false;
 }
