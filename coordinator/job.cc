@@ -518,7 +518,7 @@ void Job::OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, 
 
 void Job::OnPsHeartbeat(uint32_t ps, const proto::Heartbeat& heartbeat, EventTime now) {
   if (!loader_.has_value()) return;
-  loader_->UpdateGaps(now);
+  loader_->UpdateGaps(manifests(), IsStalled(), now);
   loader_->OnDiskProgress(ps, heartbeat.disk_progress(), now);
   if (training_ != nullptr) training_->OnDiskProgress(ps, heartbeat.disk_progress(), now);
   const uint64_t duplicates_refused = heartbeat.duplicates_refused();
@@ -604,6 +604,13 @@ bool Job::IsCutOff(TaskId worker) const {
     if (loader_->IsCutOff(ps) && members_.InOneProcess(worker, ps)) return true;
   }
   return false;
+}
+
+// For longer than a slow step explains.
+bool Job::IsStalled() const {
+  const absl::Duration patience =
+      training_ != nullptr ? training_->Patience() : members_.options().progress_timeout;
+  return progress_.stalled() && progress_.stalled_for() > patience;
 }
 
 void Job::WatchProgress(EventTime now, Outbox* outbox) {

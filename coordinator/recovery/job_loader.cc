@@ -221,11 +221,33 @@ std::string JobLoader::Overdue(EventTime now) const {
   return PsNames(overdue);
 }
 
-void JobLoader::UpdateGaps(EventTime now) {
+bool JobLoader::IsLoadableWithout(const std::set<uint32_t>& cut_off,
+                                  const proto::Manifest& manifest) const {
+  const auto is_there = [&](uint32_t ps) {
+    return members_.IsLive(PsTask(ps)) && !cut_off.contains(ps) && !IsCutOff(ps);
+  };
+  return manifest.damaged().empty() &&
+         std::all_of(manifest.parts().begin(), manifest.parts().end(),
+                     [&](const proto::SnapshotPart& part) {
+                       return part.blocks() == 0 || is_there(part.ps()) ||
+                              std::any_of(part.copies().begin(), part.copies().end(), is_there);
+                     });
+}
+
+void JobLoader::UpdateGaps(const std::vector<proto::Manifest>& manifests, bool stalled,
+                           EventTime now) {
   if (!elastic()) return;
-  std::vector<uint32_t> present = full_members_;
-  std::erase_if(present, [this](uint32_t ps) { return IsAbsent(ps); });
-  cut_off_.Update(std::move(present), replicated(), now.monotonic);
+  std::set<uint32_t> present(full_members_.begin(), full_members_.end());
+  for (const uint32_t ps : absent_) present.erase(ps);
+  // Without replicas the job goes back to a checkpoint. A worker without parameters may reach all
+  // members, so the job's progress decides whether this is necessary.
+  const auto may_leave = [&](const std::set<uint32_t>& cut_off) {
+    return replicated() || (stalled && std::any_of(manifests.begin(), manifests.end(),
+                                                   [&](const proto::Manifest& manifest) {
+                                                     return IsLoadableWithout(cut_off, manifest);
+                                                   }));
+  };
+  cut_off_.Update(std::move(present), replicated(), may_leave, now.monotonic);
   // Journaled with the generation that begins.
   const std::vector<uint32_t> cut_off = cut_off_.All();
   job_.run().mutable_cut_off_ps()->Assign(cut_off.begin(), cut_off.end());
@@ -544,10 +566,11 @@ void JobLoader::Choose(EventTime now, Outbox* outbox) {
   const bool all_absent =
       std::includes(absent_.begin(), absent_.end(), choice.awaited.begin(), choice.awaited.end());
   if (all_absent) {
-    return Await(absl::StrCat("for ", PsNames(choice.awaited), ", which is away and alone has its ",
-                              "part of checkpoint ", choice.checkpoint,
-                              ": start it, or put its directory beside those of the others"),
-                 now);
+    return Await(
+        absl::StrCat("for ", PsNames(choice.awaited), ", which is away or cut off and alone ",
+                     "has its part of checkpoint ", choice.checkpoint,
+                     ": start it, or put its directory beside those of the others"),
+        now);
   }
   Await(absl::StrCat("for the snapshots of ", PsNames(choice.awaited), " (checkpoint ",
                      choice.checkpoint,
@@ -577,9 +600,11 @@ void JobLoader::Take(const CheckpointChoice& choice, EventTime now, Outbox* outb
   const uint32_t first_ps_count = job_.record().partition().ps_count();
   if (choice.checkpoint == 0 && job_.plan()->weights_uploaded() && first_ps_count == ps_count_ &&
       !SamePlaces(job_.record().partition(), job_.plan()->partition())) {
-    return Await(absl::StrCat("for ", PsNames(absent_), ", which is away: there is no checkpoint ",
-                              "yet, and a part of the initial values that were uploaded is there"),
-                 now);
+    return Await(
+        absl::StrCat(
+            "for ", PsNames(absent_), ", which is away or cut off: there is no ",
+            "checkpoint yet, and a part of the initial values that were uploaded is there"),
+        now);
   }
   if (choice.checkpoint == 0 && job_.plan()->weights_uploaded() && first_ps_count != ps_count_) {
     return Await(absl::StrCat("for a cluster of ", first_ps_count, " ps (this one has ", ps_count_,
