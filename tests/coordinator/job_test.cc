@@ -103,6 +103,10 @@ TEST(JobTest, AStuckWorkerGetsNoWork) {
       }
     });
   }
+  // An epoch with a batch that it has would not end.
+  const int64_t end = simulation.Status().batches_done() + 30;
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() >= end; }))
+      << simulation.Status().DebugString();
   EXPECT_EQ(simulation.Status().state(), proto::RUNNING);
   simulation.worker(0).set_hangs(false);
   ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
