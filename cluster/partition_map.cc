@@ -254,7 +254,7 @@ absl::StatusOr<proto::PartitionMap> PlaceVariables(absl::Span<const VariableExte
 
 proto::PartitionMap RebalanceBlocks(proto::PartitionMap map, uint32_t ps_count) {
   CAIRN_CHECK(ps_count >= 1);
-  if (map.ps_count() == ps_count) return map;
+  if (map.ps_count() == ps_count && map.absent().empty()) return map;
   map.set_ps_count(ps_count);
   map.clear_absent();
   int64_t total = 0;

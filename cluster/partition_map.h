@@ -56,7 +56,7 @@ absl::StatusOr<proto::PartitionMap> PlaceVariables(absl::Span<const VariableExte
 // Assigns the same blocks to `ps_count` >= 1 ps. Moves as few blocks as possible: a block moves
 // only if its ps no longer exists or already has its share. Moved blocks go, largest first, to the
 // ps with the least bytes. The resulting loads differ by at most one block, and no ps is absent.
-// Deterministic; returns `map` unchanged if the number of ps is the same.
+// Deterministic; returns `map` unchanged if the number of ps is the same and none is absent.
 proto::PartitionMap RebalanceBlocks(proto::PartitionMap map, uint32_t ps_count);
 
 // The ps that take part in a job: those that have blocks, ascending. With fewer blocks than ps, all

@@ -425,6 +425,8 @@ void Job::StartJobOn(TaskId worker, Outbox* outbox) {
   command.mutable_start_job()->set_plan_fingerprint(plan->fingerprint);
   outbox->Send(worker, std::move(command), plan);
   training_->AddWorker(worker);
+  // Training::RemoveWorker has dropped the mark.
+  if (workers_.IsStuck(worker)) training_->SetStuck(worker, true, outbox);
 }
 
 std::vector<proto::Manifest> Job::AllManifests() const {
@@ -516,7 +518,7 @@ void Job::OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, 
 
 void Job::OnPsHeartbeat(uint32_t ps, const proto::Heartbeat& heartbeat, EventTime now) {
   if (!loader_.has_value()) return;
-  loader_->UpdateGaps(now);
+  loader_->UpdateGaps(manifests(), IsStalled(), now);
   loader_->OnDiskProgress(ps, heartbeat.disk_progress(), now);
   if (training_ != nullptr) training_->OnDiskProgress(ps, heartbeat.disk_progress(), now);
   const uint64_t duplicates_refused = heartbeat.duplicates_refused();
@@ -546,7 +548,7 @@ void Job::Advance(EventTime now, Outbox* outbox) {
     PsLost(ps, now, outbox);
   }
   if (trains() || Resuming()) {
-    if (const std::string cut_off = loader_->CutOff(); !cut_off.empty()) {
+    if (const std::string cut_off = loader_->CutOff(now); !cut_off.empty()) {
       Recover(cut_off, now, outbox);
     }
   }
@@ -599,9 +601,16 @@ void Job::OnWorkerHeartbeat(TaskId worker, EventTime now, Outbox* outbox) {
 bool Job::IsCutOff(TaskId worker) const {
   if (!loader_.has_value()) return false;
   for (uint32_t ps = 0; ps < members_.options().ps_addresses.size(); ++ps) {
-    if (loader_->IsCutOff(ps) && members_.InOneProcess(worker, PsTask(ps))) return true;
+    if (loader_->IsCutOff(ps) && members_.InOneProcess(worker, ps)) return true;
   }
   return false;
+}
+
+// For longer than a slow step explains.
+bool Job::IsStalled() const {
+  const absl::Duration patience =
+      training_ != nullptr ? training_->Patience() : members_.options().progress_timeout;
+  return progress_.stalled() && progress_.stalled_for() > patience;
 }
 
 void Job::WatchProgress(EventTime now, Outbox* outbox) {

@@ -115,6 +115,7 @@ class Job {
   void OnPsHeartbeat(uint32_t ps, const proto::Heartbeat& heartbeat, EventTime now);
   void OnWorkerHeartbeat(TaskId worker, EventTime now, Outbox* outbox);
   bool IsCutOff(TaskId worker) const;
+  bool IsStalled() const;
 
   void AdvanceInspection(Outbox* outbox);
   void RetryWorkers(EventTime now, Outbox* outbox);

@@ -286,9 +286,13 @@ std::vector<Membership::Gap> Membership::PsGaps() const {
   return gaps;
 }
 
-bool Membership::InOneProcess(TaskId a, TaskId b) const {
-  const Member* const first = Find(a);
-  const Member* const second = Find(b);
+bool Membership::InOneProcess(TaskId worker, uint32_t ps) const {
+  // Containers on one machine may have the same pid and host name.
+  if (options_.workers_hold_parameters && worker.role == proto::WORKER && IsNamed(worker)) {
+    return worker.index == ps;
+  }
+  const Member* const first = Find(worker);
+  const Member* const second = Find(PsTask(ps));
   return first != nullptr && second != nullptr && first->pid != 0 && first->pid == second->pid &&
          first->host == second->host;
 }

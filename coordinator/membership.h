@@ -97,7 +97,7 @@ class Membership {
   // Between live ps that watch each other, ascending.
   std::vector<Gap> PsGaps() const;
   // Whether both are parts of one process.
-  bool InOneProcess(TaskId a, TaskId b) const;
+  bool InOneProcess(TaskId worker, uint32_t ps) const;
 
   // "reading batch 17", "stuck in reading batch 17, 83 s"; empty for a task that is not live.
   std::string ActivityText(TaskId worker) const;

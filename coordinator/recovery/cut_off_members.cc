@@ -16,22 +16,14 @@ using Gap = Membership::Gap;
 // member that nobody reaches must not be judged by the first report.
 constexpr absl::Duration kReportsComeWithin = absl::Seconds(3);
 
-bool Has(absl::Span<const uint32_t> list, uint32_t ps) {
-  return std::find(list.begin(), list.end(), ps) != list.end();
-}
-
-// The members that `ps` does not reach, or that do not reach it.
-size_t CountLacking(uint32_t ps, const std::vector<Gap>& gaps) {
-  std::set<uint32_t> others;
+// By ps: the members that it does not reach, or that do not reach it.
+std::map<uint32_t, std::set<uint32_t>> FindLacking(const std::vector<Gap>& gaps) {
+  std::map<uint32_t, std::set<uint32_t>> lacking;
   for (const Gap& gap : gaps) {
-    if (gap.from == ps) others.insert(gap.to);
-    if (gap.to == ps) others.insert(gap.from);
+    lacking[gap.from].insert(gap.to);
+    lacking[gap.to].insert(gap.from);
   }
-  return others.size();
-}
-
-bool ReachesAll(uint32_t ps, const std::vector<Gap>& gaps) {
-  return std::none_of(gaps.begin(), gaps.end(), [ps](const Gap& gap) { return gap.from == ps; });
+  return lacking;
 }
 
 std::string Text(uint32_t ps, const Gap& gap) {
@@ -54,16 +46,18 @@ std::vector<uint32_t> CutOffMembers::All() const {
   return all;
 }
 
-void CutOffMembers::TakeBack(absl::Span<const uint32_t> members, absl::Duration now) {
+void CutOffMembers::TakeBack(const std::set<uint32_t>& members, absl::Duration now) {
   std::set<uint32_t> lacking;
   for (const Gap& gap : members_.PsGaps()) {
-    if (Has(members, gap.to)) lacking.insert(gap.from);
-    if (Has(members, gap.from)) lacking.insert(gap.to);
+    if (members.contains(gap.to)) lacking.insert(gap.from);
+    if (members.contains(gap.from)) lacking.insert(gap.to);
     if (gap.from == gap.to) lacking.insert(gap.from);
   }
   for (auto entry = cut_off_.begin(); entry != cut_off_.end();) {
     std::optional<absl::Duration>& last_gap = entry->second.last_gap;
-    if (!last_gap.has_value() || lacking.contains(entry->first)) last_gap = now;
+    // No gap is known of one that is away.
+    const bool has_gap = lacking.contains(entry->first) || !members_.IsLive(PsTask(entry->first));
+    if (!last_gap.has_value() || has_gap) last_gap = now;
     const bool is_back = now - *last_gap >= members_.options().progress_timeout;
     entry = is_back ? cut_off_.erase(entry) : std::next(entry);
   }
@@ -83,38 +77,53 @@ bool CutOffMembers::IsTooLong(const Gap& gap, absl::Duration now) const {
          now - reported_.at({gap.from, gap.to}) >= kReportsComeWithin;
 }
 
-void CutOffMembers::Update(std::vector<uint32_t> members, bool all_pairs, absl::Duration now) {
+// Its stream is broken. It may be on its way back.
+bool CutOffMembers::IsAway(uint32_t ps) const {
+  const Member* const member = members_.Find(PsTask(ps));
+  return member != nullptr && !member->live() && !member->lost;
+}
+
+void CutOffMembers::Update(std::set<uint32_t> members, bool all_pairs, MayLeave may_leave,
+                           absl::Duration now) {
   std::erase_if(members, [this](uint32_t ps) { return Contains(ps); });
   TakeBack(members, now);
   NoteReports(now);
+  if (std::any_of(members.begin(), members.end(), [this](uint32_t ps) { return IsAway(ps); }))
+    return;
+  std::vector<Gap> gaps = members_.PsGaps();
+  std::map<uint32_t, CutOff> chosen;
   while (true) {
-    std::vector<Gap> gaps = members_.PsGaps();
-    std::erase_if(gaps,
-                  [&](const Gap& gap) { return !Has(members, gap.from) || !Has(members, gap.to); });
-    const auto live = std::count_if(members.begin(), members.end(),
-                                    [this](uint32_t ps) { return members_.IsLive(PsTask(ps)); });
-    if (live < 2) return;
-    const bool one_reaches_all = std::any_of(members.begin(), members.end(), [&](uint32_t ps) {
-      return members_.IsLive(PsTask(ps)) && ReachesAll(ps, gaps);
+    std::erase_if(gaps, [&](const Gap& gap) {
+      return !members.contains(gap.from) || !members.contains(gap.to);
     });
-    if (!all_pairs && one_reaches_all) return;
+    std::set<uint32_t> reach_all;
+    for (const uint32_t ps : members) {
+      if (members_.IsLive(PsTask(ps))) reach_all.insert(ps);
+    }
+    if (reach_all.size() < 2) break;
+    for (const Gap& gap : gaps) reach_all.erase(gap.from);
+    if (!all_pairs && !reach_all.empty()) break;
+    const std::map<uint32_t, std::set<uint32_t>> lacking = FindLacking(gaps);
     // Of all that are in a gap that has lasted too long.
     std::pair<size_t, uint32_t> most;
     const Gap* why = nullptr;
     for (const Gap& gap : gaps) {
       if (!IsTooLong(gap, now)) continue;
       for (const uint32_t ps : {gap.from, gap.to}) {
-        const std::pair<size_t, uint32_t> lacks = {CountLacking(ps, gaps), ps};
+        const std::pair<size_t, uint32_t> lacks = {lacking.at(ps).size(), ps};
         if (why != nullptr && lacks <= most) continue;
         most = lacks;
         why = &gap;
       }
     }
-    if (why == nullptr) return;
+    if (why == nullptr) break;
     const uint32_t ps = most.second;
-    cut_off_[ps] = {Text(ps, *why), now};
-    std::erase(members, ps);
+    chosen[ps] = {Text(ps, *why), now};
+    members.erase(ps);
   }
+  std::set<uint32_t> leaving;
+  for (const auto& [ps, cut_off] : chosen) leaving.insert(ps);
+  if (!leaving.empty() && may_leave(leaving)) cut_off_.merge(chosen);
 }
 
 }  // namespace cairn::coordinator

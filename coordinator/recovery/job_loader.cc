@@ -81,7 +81,7 @@ JobLoader::JobLoader(const Membership* members, JournaledJob* job)
       full_members_(cluster::MembersOf(FullPartition())),
       absent_(AbsentNow()),
       away_since_(ps_count_),
-      cut_off_(members, job->run().cut_off_ps()),
+      cut_off_(members, JournaledCutOff()),
       survey_(ps_count_),
       restore_(ps_count_, absent_),
       replicas_(ps_count_, absent_),
@@ -150,6 +150,15 @@ std::set<uint32_t> JobLoader::AbsentNow() const {
   return counts ? OthersThan(partition) : std::set<uint32_t>();
 }
 
+// The journal may also have ps of a larger cluster, or of one whose members could become absent.
+std::vector<uint32_t> JobLoader::JournaledCutOff() const {
+  std::vector<uint32_t> cut_off;
+  for (const uint32_t ps : job_.run().cut_off_ps()) {
+    if (elastic() && IsAbsent(ps)) cut_off.push_back(ps);
+  }
+  return cut_off;
+}
+
 bool JobLoader::elastic() const {
   return members_.options().workers_hold_parameters && ps_count_ > 1;
 }
@@ -212,21 +221,47 @@ std::string JobLoader::Overdue(EventTime now) const {
   return PsNames(overdue);
 }
 
-void JobLoader::UpdateGaps(EventTime now) {
+bool JobLoader::IsLoadableWithout(const std::set<uint32_t>& cut_off,
+                                  const proto::Manifest& manifest) const {
+  const auto is_there = [&](uint32_t ps) {
+    return members_.IsLive(PsTask(ps)) && !cut_off.contains(ps) && !IsCutOff(ps);
+  };
+  return manifest.damaged().empty() &&
+         std::all_of(manifest.parts().begin(), manifest.parts().end(),
+                     [&](const proto::SnapshotPart& part) {
+                       return part.blocks() == 0 || is_there(part.ps()) ||
+                              std::any_of(part.copies().begin(), part.copies().end(), is_there);
+                     });
+}
+
+void JobLoader::UpdateGaps(const std::vector<proto::Manifest>& manifests, bool stalled,
+                           EventTime now) {
   if (!elastic()) return;
-  std::vector<uint32_t> present = full_members_;
-  std::erase_if(present, [this](uint32_t ps) { return IsAbsent(ps); });
-  cut_off_.Update(std::move(present), replicated(), now.monotonic);
+  std::set<uint32_t> present(full_members_.begin(), full_members_.end());
+  for (const uint32_t ps : absent_) present.erase(ps);
+  // Without replicas the job goes back to a checkpoint. A worker without parameters may reach all
+  // members, so the job's progress decides whether this is necessary.
+  const auto may_leave = [&](const std::set<uint32_t>& cut_off) {
+    return replicated() || (stalled && std::any_of(manifests.begin(), manifests.end(),
+                                                   [&](const proto::Manifest& manifest) {
+                                                     return IsLoadableWithout(cut_off, manifest);
+                                                   }));
+  };
+  cut_off_.Update(std::move(present), replicated(), may_leave, now.monotonic);
   // Journaled with the generation that begins.
   const std::vector<uint32_t> cut_off = cut_off_.All();
   job_.run().mutable_cut_off_ps()->Assign(cut_off.begin(), cut_off.end());
 }
 
-std::string JobLoader::CutOff() const {
+std::string JobLoader::CutOff(EventTime now) const {
+  // If nobody is there to take their blocks, the next generation would have the same members.
+  const std::set<uint32_t> next_absent = NextAbsent(now);
   std::set<uint32_t> gone;
   std::vector<std::string> why;
   for (const uint32_t ps : cut_off_.All()) {
-    if (!IsAbsent(ps)) gone.insert(ps), why.push_back(cut_off_.Why(ps));
+    if (IsAbsent(ps) || !next_absent.contains(ps)) continue;
+    gone.insert(ps);
+    why.push_back(cut_off_.Why(ps));
   }
   if (gone.empty()) return "";
   return absl::StrCat(absl::StrJoin(why, ", "), ": the job goes on without ", PsNames(gone));
@@ -235,7 +270,7 @@ std::string JobLoader::CutOff() const {
 void JobLoader::ChangeMembers(EventTime now, Outbox* outbox) {
   const std::string returned = Returned();
   const std::string overdue = Overdue(now);
-  const std::string cut_off = CutOff();
+  const std::string cut_off = CutOff(now);
   if (returned.empty() && overdue.empty() && cut_off.empty()) return;
   if (!returned.empty()) job_.Note(absl::StrCat(returned, " takes part again"), now);
   if (!overdue.empty()) {
@@ -531,10 +566,11 @@ void JobLoader::Choose(EventTime now, Outbox* outbox) {
   const bool all_absent =
       std::includes(absent_.begin(), absent_.end(), choice.awaited.begin(), choice.awaited.end());
   if (all_absent) {
-    return Await(absl::StrCat("for ", PsNames(choice.awaited), ", which is away and alone has its ",
-                              "part of checkpoint ", choice.checkpoint,
-                              ": start it, or put its directory beside those of the others"),
-                 now);
+    return Await(
+        absl::StrCat("for ", PsNames(choice.awaited), ", which is away or cut off and alone ",
+                     "has its part of checkpoint ", choice.checkpoint,
+                     ": start it, or put its directory beside those of the others"),
+        now);
   }
   Await(absl::StrCat("for the snapshots of ", PsNames(choice.awaited), " (checkpoint ",
                      choice.checkpoint,
@@ -564,9 +600,11 @@ void JobLoader::Take(const CheckpointChoice& choice, EventTime now, Outbox* outb
   const uint32_t first_ps_count = job_.record().partition().ps_count();
   if (choice.checkpoint == 0 && job_.plan()->weights_uploaded() && first_ps_count == ps_count_ &&
       !SamePlaces(job_.record().partition(), job_.plan()->partition())) {
-    return Await(absl::StrCat("for ", PsNames(absent_), ", which is away: there is no checkpoint ",
-                              "yet, and a part of the initial values that were uploaded is there"),
-                 now);
+    return Await(
+        absl::StrCat(
+            "for ", PsNames(absent_), ", which is away or cut off: there is no ",
+            "checkpoint yet, and a part of the initial values that were uploaded is there"),
+        now);
   }
   if (choice.checkpoint == 0 && job_.plan()->weights_uploaded() && first_ps_count != ps_count_) {
     return Await(absl::StrCat("for a cluster of ", first_ps_count, " ps (this one has ", ps_count_,

@@ -59,12 +59,13 @@ class JobLoader {
   // The ps that have been away for too long; the next generation does without them. Empty if all
   // are. Call it after Advance.
   std::string Overdue(EventTime now) const;
-  // A heartbeat said which ps do not reach each other.
-  void UpdateGaps(EventTime now);
+  // A heartbeat said which ps do not reach each other. `manifests`: all that exist now. `stalled`:
+  // the job makes no progress.
+  void UpdateGaps(const std::vector<proto::Manifest>& manifests, bool stalled, EventTime now);
   // Whether the job goes on, or must, without this ps because others do not reach it.
   bool IsCutOff(uint32_t ps) const { return cut_off_.Contains(ps); }
   // Why the next generation must do without some members that are cut off; empty if it need not.
-  std::string CutOff() const;
+  std::string CutOff(EventTime now) const;
   // No member has all blocks: Begin from a checkpoint is required.
   bool replicas_lost() const { return replicas_lost_; }
 
@@ -107,6 +108,10 @@ class JobLoader {
   void GiveUpHanging(EventTime now);
   // See absent_.
   std::set<uint32_t> AbsentNow() const;
+  // The ps in the journal that the job goes on without because others do not reach them.
+  std::vector<uint32_t> JournaledCutOff() const;
+  // Whether the others have each part of this checkpoint if these ps are cut off.
+  bool IsLoadableWithout(const std::set<uint32_t>& cut_off, const proto::Manifest& manifest) const;
   // Whether members can become absent.
   bool elastic() const;
   // Where the blocks are if no member is absent.

@@ -292,6 +292,18 @@ TEST(PartitionMapTest, BlocksOfAbsentPsMoveToTheOthersAndNoOtherBlockMoves) {
   }
 }
 
+TEST(PartitionMapTest, RebalanceBlocksGivesBlocksToAbsentPs) {
+  const Map map = Place({{"a", {3000, 700}}, {"b", {50}}, {"c", {1 << 20}}}, 4, kAlwaysSlice);
+  const Map full = RebalanceBlocks(MoveBlocksFrom({1, 3}, map), 4);
+  EXPECT_EQ(full.absent_size(), 0);
+  EXPECT_TRUE(ValidatePartitionMap(full).ok()) << ValidatePartitionMap(full);
+  ExpectSameBlocks(full, map);
+  EXPECT_EQ(MembersOf(full), (std::vector<uint32_t>{0, 1, 2, 3}));
+  const std::vector<int64_t> loads = Loads(full);
+  const auto [least, most] = std::minmax_element(loads.begin(), loads.end());
+  EXPECT_LE(*most - *least, kBlockBytesMax);
+}
+
 TEST(PartitionMapTest, WithFewerBlocksThanPsAllPsAreMembers) {
   const Map map = Place({{"a", {5}}, {"b", {3}}}, 3, 1 << 20);
   ASSERT_EQ(map.blocks_size(), 2);

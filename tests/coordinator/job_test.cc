@@ -80,6 +80,39 @@ TEST(JobTest, AJobThatStandsStillSaysWhatItWaitsFor) {
   simulation.CheckFinished();
 }
 
+// Also when it begins the generation again, because a ps refused its work.
+TEST(JobTest, AStuckWorkerGetsNoWork) {
+  Simulation::Options options = SimulatedCluster(SimulatedJob("async", 200));
+  options.progress_timeout = absl::Seconds(5);
+  Simulation simulation(options);
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 10; }));
+  simulation.worker(0).set_hangs(true);
+  ASSERT_TRUE(simulation.RunUntil([&] {
+    return Contains(Notes(simulation.Status()), "others get its work");
+  })) << simulation.Status().DebugString();
+  for (const bool generation_over : {false, true, false}) {
+    proto::TaskMessage message;
+    message.mutable_work()->set_job_id(1);
+    message.mutable_work()->set_generation(1);
+    message.mutable_work()->set_wanted(5);
+    message.mutable_work()->set_generation_over(generation_over);
+    simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+      scheduler->OnMessage(scheduler->SessionOf(WorkerTask(0)), message, now, outbox);
+      for (const Outbox::Sending& sending : outbox->commands) {
+        EXPECT_FALSE(sending.task == WorkerTask(0) && sending.command.has_grant());
+      }
+    });
+  }
+  // An epoch with a batch that it has would not end.
+  const int64_t end = simulation.Status().batches_done() + 30;
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() >= end; }))
+      << simulation.Status().DebugString();
+  EXPECT_EQ(simulation.Status().state(), proto::RUNNING);
+  simulation.worker(0).set_hangs(false);
+  ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+  simulation.CheckFinished();
+}
+
 TEST(JobTest, ANoteTellsWhenItArose) {
   Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().last_checkpoint() >= 3; }));

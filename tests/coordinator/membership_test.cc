@@ -87,6 +87,30 @@ TEST_F(MembershipTest, AWorkerThatALivePsDoesNotAnswerIsStuck) {
   EXPECT_EQ(hear(absl::Seconds(61), 1), absl::ZeroDuration()) << "the ps is lost";
 }
 
+TEST_F(MembershipTest, ANamedWorkerHasThePsOfItsIndex) {
+  for (const bool workers_hold_parameters : {true, false}) {
+    MembershipOptions options = Options();
+    options.workers_hold_parameters = workers_hold_parameters;
+    Membership members(options);
+    // In containers on the network of their host.
+    const auto join = [&](proto::Role role, int64_t index, uint64_t instance, int64_t pid) {
+      proto::Join join = MakeJoin(role, index, instance);
+      join.set_address("h:1");
+      join.set_host("h");
+      join.set_pid(pid);
+      EXPECT_FALSE(members.Join(++session_, join, now_).refused.has_value());
+    };
+    join(proto::PS, 0, 11, 7);
+    join(proto::PS, 1, 12, 8);
+    join(proto::WORKER, 0, 13, 8);
+    join(proto::WORKER, 5, 14, 8);
+    EXPECT_EQ(members.InOneProcess(WorkerTask(0), 0), workers_hold_parameters);
+    EXPECT_EQ(members.InOneProcess(WorkerTask(0), 1), !workers_hold_parameters);
+    EXPECT_FALSE(members.InOneProcess(WorkerTask(5), 0));
+    EXPECT_TRUE(members.InOneProcess(WorkerTask(5), 1));
+  }
+}
+
 TEST_F(MembershipTest, PsThatReachTheCoordinatorAndNotEachOtherAreShown) {
   Join(proto::PS, 0, 11);
   const auto hear = [&](absl::Duration silence, uint32_t ps) {

@@ -53,9 +53,13 @@ class CutOffMembersTest : public ::testing::Test {
         members_.OnHeartbeat(PsTask(ps), heartbeat);
       }
       members_.Tick(now_);
-      std::vector<uint32_t> members = {0, 1, 2, 3};
+      std::set<uint32_t> members = {0, 1, 2, 3};
       std::erase_if(members, [this](uint32_t ps) { return cut_off_->Contains(ps); });
-      cut_off_->Update(std::move(members), all_pairs_, now_);
+      const auto may_leave = [this](const std::set<uint32_t>& cut_off) {
+        asked_ = cut_off;
+        return may_leave_;
+      };
+      cut_off_->Update(std::move(members), all_pairs_, may_leave, now_);
     }
   }
   void Lose(uint32_t from, uint32_t to) { silent_since_[{from, to}] = now_; }
@@ -72,6 +76,8 @@ class CutOffMembersTest : public ::testing::Test {
   Membership members_{Options()};
   std::optional<CutOffMembers> cut_off_{std::in_place, &members_, absl::Span<const uint32_t>()};
   bool all_pairs_ = true;
+  bool may_leave_ = true;
+  std::set<uint32_t> asked_;  // At last, whether they may leave.
   std::map<std::pair<uint32_t, uint32_t>, absl::Duration> silent_since_;
   std::set<uint32_t> stopped_;
 };
@@ -150,6 +156,19 @@ TEST_F(CutOffMembersTest, OfTwoHalvesOneGoesOn) {
   EXPECT_EQ(CutOff(), List({2, 3}));
 }
 
+TEST_F(CutOffMembersTest, AllThatMustLeaveDoOrNobody) {
+  may_leave_ = false;
+  for (const uint32_t a : {0, 1}) {
+    for (const uint32_t b : {2, 3}) LoseBoth(a, b);
+  }
+  Pass(kTimeout + absl::Minutes(1));
+  EXPECT_EQ(CutOff(), List());
+  EXPECT_EQ(asked_, (std::set<uint32_t>{2, 3}));
+  may_leave_ = true;
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(CutOff(), List({2, 3}));
+}
+
 TEST_F(CutOffMembersTest, OneThatDoesNotReachItselfLeaves) {
   // Its server hangs: nobody reaches it.
   for (const uint32_t ps : {0, 1, 2, 3}) Lose(ps, 0);
@@ -190,6 +209,38 @@ TEST_F(CutOffMembersTest, WithoutReplicasOneThatReachesAllIsEnough) {
   Lose(3, 2);
   Pass(absl::Seconds(2));
   EXPECT_EQ(CutOff(), List({3})) << "the worker of 2 does it";
+}
+
+TEST_F(CutOffMembersTest, NobodyLeavesWhileAStreamIsBroken) {
+  all_pairs_ = false;
+  LoseBoth(0, 1);
+  Lose(2, 0);
+  Pass(kTimeout + absl::Seconds(10));
+  ASSERT_EQ(CutOff(), List()) << "the worker of 3 does all of the work";
+  members_.StreamEnded(4);
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(CutOff(), List()) << "it may be back in time";
+  Join(3);
+  Pass(kTimeout);
+  EXPECT_EQ(CutOff(), List());
+  members_.StreamEnded(4);
+  Pass(absl::Seconds(20));
+  EXPECT_EQ(CutOff(), List({0})) << "it is lost";
+}
+
+TEST_F(CutOffMembersTest, TheTimeWithoutAGapBeginsWhenItIsThere) {
+  Lose(0, 3);
+  Pass(kTimeout + absl::Seconds(1));
+  ASSERT_EQ(CutOff(), List({3}));
+  Heal();
+  members_.StreamEnded(4);
+  Pass(kTimeout + absl::Minutes(1));
+  EXPECT_EQ(CutOff(), List({3}));
+  Join(3);
+  Pass(kTimeout - absl::Seconds(1));
+  EXPECT_EQ(CutOff(), List({3}));
+  Pass(absl::Seconds(2));
+  EXPECT_EQ(CutOff(), List());
 }
 
 TEST_F(CutOffMembersTest, AnotherCoordinatorKnowsThoseOfTheJournal) {

@@ -33,6 +33,11 @@ class JobLoaderTest : public ::testing::Test {
     simulation_->CheckFinished();
   }
   proto::JobStatus Status() { return simulation_->Status(); }
+  absl::Duration Now() {
+    absl::Duration at;
+    simulation_->Do([&](Scheduler*, EventTime now, Outbox*) { at = now.monotonic; });
+    return at;
+  }
   bool Noted(const std::string& part) {
     const proto::JobStatus status = Status();
     return std::any_of(status.notes().begin(), status.notes().end(), [&](const proto::Note& note) {
@@ -280,6 +285,72 @@ TEST_F(JobLoaderTest, AMemberWithReplicasThatHasLostItsDiskLeadsToANewCheckpoint
   ASSERT_TRUE(simulation_->RunUntil([&] { return Status().last_checkpoint() > newest; }));
   EXPECT_EQ(ReasonOf(Status().last_checkpoint()), "steps");
   EXPECT_EQ(Status().rollbacks(), 0);
+}
+
+// Without replicas the gaps between members matter only if the job makes no progress, and only if
+// the others have all parts of a checkpoint.
+TEST_F(JobLoaderTest, WithoutReplicasAMemberIsCutOffOnlyIfTheJobCanGoOn) {
+  const struct {
+    uint64_t checkpoint;
+    int64_t copies;
+    bool leaves;
+  } cases[] = {{0, 2, false}, {3, 1, false}, {3, 2, true}};
+  for (const auto& [checkpoint, copies, leaves] : cases) {
+    SCOPED_TRACE(absl::StrCat(checkpoint, " ", copies));
+    proto::Job job = SimulatedJob("mirrored", 1);
+    job.mutable_strategy()->mutable_multi_worker_mirrored()->set_replicas(false);
+    job.mutable_checkpoint()->set_copies(copies);
+    job.mutable_checkpoint()->set_every_steps(checkpoint == 0 ? 100'000 : 60);
+    Simulation::Options options = SimulatedCluster(job, checkpoint + copies);
+    options.progress_timeout = absl::Seconds(5);
+    options.examples = 20'000;
+    simulation_ = std::make_unique<Simulation>(options);
+    ASSERT_TRUE(simulation_->RunUntil([&] {
+      return Status().batches_done() > 10 && Status().last_checkpoint() >= checkpoint &&
+             (copies == 1 || checkpoint == 0 || simulation_->HasCompleteCopies());
+    }));
+    simulation_->BreakLink(0, 1);
+    simulation_->BreakLink(1, 0);
+    if (!leaves) {
+      // Worker 2 holds no parameters and reaches all.
+      const absl::Duration end = Now() + absl::Seconds(12);
+      ASSERT_TRUE(simulation_->RunUntil([&] { return Now() > end; }));
+      ASSERT_EQ(Status().state(), proto::RUNNING);
+      EXPECT_FALSE(Noted("the job goes on without"));
+    }
+    for (const int worker : {0, 1, 2}) simulation_->worker(worker).set_hangs(true);
+    const absl::Duration end = Now() + absl::Seconds(60);
+    ASSERT_TRUE(simulation_->RunUntil([&] { return Now() > end; }));
+    EXPECT_TRUE(Noted("no progress for"));
+    EXPECT_EQ(Noted("the job goes on without ps 1"), leaves) << Status().DebugString();
+    for (const int worker : {0, 1, 2}) simulation_->worker(worker).set_hangs(false);
+    simulation_->MendLinks();
+    Finish();
+    EXPECT_EQ(Status().rollbacks() > 0, leaves) << Status().DebugString();
+  }
+}
+
+// The journal has a member that was cut off and that the new cluster does not have.
+TEST_F(JobLoaderTest, AMemberThatWasCutOffIsForgottenInASmallerCluster) {
+  for (const int members : {3, 2}) {
+    Simulation::Options options = SimulatedCluster(SimulatedJob("mirrored", 60), members);
+    options.ps = members;
+    options.progress_timeout = absl::Seconds(5);
+    simulation_ = std::make_unique<Simulation>(options);
+    ASSERT_TRUE(simulation_->RunUntil([&] { return Status().batches_done() > 10; }));
+    const int last = members - 1;
+    simulation_->BreakLink(0, last);
+    ASSERT_TRUE(simulation_->RunUntil([&] {
+      return Noted(absl::StrCat("the job goes on without ps ", last));
+    })) << Status().DebugString();
+    const uint64_t newest = Status().last_checkpoint();
+    RunUntilCheckpoint(newest + 2);
+    ASSERT_NE(Status().state(), proto::FINISHED);
+    simulation_->MendLinks();
+    simulation_->Resize(last);
+    Finish();
+    EXPECT_LT(Status().generation(), 10u);
+  }
 }
 
 // A command to delete is lost with its stream, or with the coordinator that had journaled the
