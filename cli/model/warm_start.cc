@@ -18,30 +18,39 @@
 namespace cairn::cli {
 namespace {
 
+struct OldVariable {
+  int place = 0;  // In the order of the partition.
+  nn::Shape shape;
+};
+
+std::map<std::string, OldVariable> OldVariablesOf(const TrainedModel& from) {
+  std::map<std::string, OldVariable> old;
+  const auto& variables = from.plan.partition().variables();
+  for (int i = 0; i < variables.size(); ++i) {
+    const auto& shape = variables[i].shape();
+    old[variables[i].name()] = {i, {shape.begin(), shape.end()}};
+  }
+  return old;
+}
+
 // Takes each of the model's variables from `from`, where it is there in the same shape.
 WarmStart Match(const nn::Model& model, const SubmittedModel& submitted, uint64_t seed,
                 TrainedModel from) {
-  std::map<std::string, int> place;
-  const auto& old = from.plan.partition().variables();
-  for (int i = 0; i < old.size(); ++i) place[old[i].name()] = i;
+  const std::map<std::string, OldVariable> old = OldVariablesOf(from);
   WarmStart warm;
   for (size_t i = 0; i < model.variables().size(); ++i) {
     const nn::VariableSpec& variable = model.variables()[i];
-    const auto found = place.find(variable.name);
-    nn::Shape shape;
-    if (found != place.end()) {
-      shape.assign(old[found->second].shape().begin(), old[found->second].shape().end());
-    }
-    if (found != place.end() && shape == variable.shape) {
-      warm.variables.push_back(std::move(from.variables[found->second]));
+    const auto found = old.find(variable.name);
+    if (found != old.end() && found->second.shape == variable.shape) {
+      warm.variables.push_back(std::move(from.variables[found->second.place]));
       ++warm.taken;
       continue;
     }
     warm.variables.push_back(FreshValues(variable, submitted, i, seed));
-    warm.fresh.push_back(found == place.end()
+    warm.fresh.push_back(found == old.end()
                              ? variable.name
                              : absl::StrCat(variable.name, " ", nn::ShapeText(variable.shape),
-                                            ", there ", nn::ShapeText(shape)));
+                                            ", there ", nn::ShapeText(found->second.shape)));
   }
   return warm;
 }
@@ -81,23 +90,17 @@ absl::StatusOr<WarmStart> MatchStates(const nn::Model& model, const proto::Job& 
   }
   CAIRN_ASSIGN_OR_RETURN(const job::VariableRules rules,
                          job::VariableRules::Create(job, submitted.spec, model.variables()));
-  std::map<std::string, int> place;
-  const auto& old = from.plan.partition().variables();
-  for (int i = 0; i < old.size(); ++i) place[old[i].name()] = i;
+  const std::map<std::string, OldVariable> old = OldVariablesOf(from);
   WarmStart warm;
   for (size_t i = 0; i < model.variables().size(); ++i) {
     const nn::VariableSpec& variable = model.variables()[i];
-    const auto found = place.find(variable.name);
-    nn::Shape shape;
-    if (found != place.end()) {
-      shape.assign(old[found->second].shape().begin(), old[found->second].shape().end());
-    }
-    if (found == place.end() || shape != variable.shape) {
+    const auto found = old.find(variable.name);
+    if (found == old.end() || found->second.shape != variable.shape) {
       return AtWithOptimizer(absl::StrCat(other, " does not have the variable ", variable.name, " ",
                                           nn::ShapeText(variable.shape),
                                           "; leave with_optimizer out to start from the others"));
     }
-    cluster::VariableState& state = states[found->second];
+    cluster::VariableState& state = states[found->second.place];
     if (!IsComplete(state, variable)) {
       return absl::DataLossError(absl::StrCat("resume_from: checkpoint ",
                                               from.checkpoint.checkpoint(), " of ", other,
