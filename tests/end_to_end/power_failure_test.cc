@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -38,6 +39,8 @@ TEST_P(PowerFailureEndToEndTest, EveryBatchCountsOnce) {
   }
   TestCluster cluster(2, 2);
   cluster.RecordSyncs();
+  const std::vector<const FaultyFiles*> disks = {
+      &cluster.FilesOf("chief", 0), &cluster.FilesOf("ps", 0), &cluster.FilesOf("ps", 1)};
   cluster.StartAll();
   const std::string file = WriteCountingJob(job, cluster.folder("job"));
   const CommandResult submitted = cluster.Cairn({"submit", file});
@@ -51,8 +54,18 @@ TEST_P(PowerFailureEndToEndTest, EveryBatchCountsOnce) {
     const int64_t before = done();
     ASSERT_TRUE(WaitUntil(seconds(60), [&] { return done() >= before + 300; }))
         << cluster.Status("count") << cluster.Logs();
-    std::this_thread::sleep_for(milliseconds(random() % 500));
+    if (i % 2 == 0) {
+      std::this_thread::sleep_for(milliseconds(random() % 500));
+    } else {
+      // The moment between a write and its sync, which chance finds too rarely.
+      const FaultyFiles* disk = disks[random() % disks.size()];
+      const int fired = disk->fired();
+      disk->Set({{"sync", "state", 0}});
+      ASSERT_TRUE(WaitUntil(seconds(60), [&] { return disk->fired() > fired; }))
+          << cluster.Status("count") << cluster.Logs();
+    }
     changed_files += cluster.LosePower();
+    for (const FaultyFiles* disk : disks) disk->Clear();
     cluster.StartAll();
   }
   const json status = cluster.WaitForEnd("count", seconds(240));
