@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <string>
@@ -87,7 +88,7 @@ TEST(FileReaderTest, ADamagedGzipFileIsDataLoss) {
 // The contents must be the same wherever the reads of a compressed file fail for a while.
 TEST(FileReaderTest, FailedReadsAreRepeatedWithoutLossOfData) {
   std::string bytes;
-  for (int i = 0; bytes.size() < (size_t{4} << 20); ++i) bytes += std::to_string(i * 7919);
+  for (int64_t i = 0; bytes.size() < (size_t{4} << 20); ++i) bytes += std::to_string(i * 7919);
   const testing::FaultyFiles faults(::testing::TempDir() + "file_reader_rules");
   faults.Clear();
   setenv("CAIRN_FAULTY_FILES", (::testing::TempDir() + "file_reader_rules").c_str(), 1);
