@@ -12,6 +12,11 @@ constexpr absl::Duration kLongestPause = absl::Minutes(1);
 
 }  // namespace
 
+absl::Duration EligibleWorkers::PauseAfter(int errors) {
+  if (errors >= kTries) return absl::InfiniteDuration();
+  return std::min(kFirstPause * (int64_t{1} << (errors - 1)), kLongestPause);
+}
+
 std::vector<TaskId> EligibleWorkers::Live(bool with_evaluators) const {
   std::vector<TaskId> workers = members_.Live(proto::WORKER);
   if (with_evaluators) {
@@ -30,11 +35,7 @@ void EligibleWorkers::Failed(TaskId worker, const std::string& why, bool transie
   unfit.why = why;
   unfit.is_tried = false;
   ++unfit.tries;
-  if (!transient || unfit.tries >= kTries) {
-    unfit.until = absl::InfiniteDuration();
-    return;
-  }
-  unfit.until = now + std::min(kFirstPause * (int64_t{1} << (unfit.tries - 1)), kLongestPause);
+  unfit.until = transient ? now + PauseAfter(unfit.tries) : absl::InfiniteDuration();
 }
 
 std::vector<TaskId> EligibleWorkers::TakeRecovered(absl::Duration now) {

@@ -20,6 +20,9 @@ class EligibleWorkers {
  public:
   static constexpr int kTries = 10;
 
+  // How long a worker with so many transient errors does nothing; infinite: it is unable.
+  static absl::Duration PauseAfter(int errors);
+
   // `members` must outlive this object.
   explicit EligibleWorkers(const Membership* members) : members_(*members) {}
 

@@ -53,15 +53,17 @@ void InferenceQueue::OnReport(TaskId worker, const proto::InferenceReport& repor
   if (!queue_.empty()) queue_.front().inference->OnReport(worker, report, now);
 }
 
-// A worker that reads from a dead file server sends heartbeats and never replies. A long batch of
-// the job that trains is no reason to count it as stuck.
-void InferenceQueue::NoteStuckWorkers(Inference* inference) const {
+// A worker that reads from a dead file server sends heartbeats and never replies. A long batch is
+// no reason to count it as stuck, whether it is one of the inference or of the job that trains.
+void InferenceQueue::NoteActivities(Inference* inference) const {
   for (const proto::Role role : {proto::WORKER, proto::EVALUATOR}) {
     for (const TaskId worker : members_.Live(role)) {
-      const bool stuck = members_.Find(worker)->activity.phase() != proto::Activity::COMPUTING &&
+      const proto::Activity::Phase phase = members_.Find(worker)->activity.phase();
+      const bool stuck = phase != proto::Activity::COMPUTING && phase != proto::Activity::IDLE &&
                          members_.WithoutProgress(worker) > members_.options().progress_timeout;
-      inference->SetStuck(
-          worker, stuck ? absl::StrCat(worker.Name(), " is ", members_.ActivityText(worker)) : "");
+      inference->SetActivity(
+          worker, phase,
+          stuck ? absl::StrCat(worker.Name(), " is ", members_.ActivityText(worker)) : "");
     }
   }
 }
@@ -73,7 +75,7 @@ void InferenceQueue::Advance(absl::Duration now, Outbox* outbox) {
   while (!queue_.empty()) {
     StartFirst(outbox);
     Inference& first = *queue_.front().inference;
-    NoteStuckWorkers(&first);
+    NoteActivities(&first);
     first.Advance(now, outbox);
     if (!first.over()) break;
     first.TellWorkers(outbox);

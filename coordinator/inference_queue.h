@@ -33,7 +33,7 @@ class InferenceQueue {
 
  private:
   void StartFirst(Outbox* outbox);
-  void NoteStuckWorkers(Inference* inference) const;
+  void NoteActivities(Inference* inference) const;
 
   const Membership& members_;
   const uint64_t term_;

@@ -7,6 +7,7 @@
 #include "common/failpoint.h"
 #include "common/logging.h"
 #include "common/plural.h"
+#include "common/status_macros.h"
 #include "coordinator/callbacks/nonfinite_loss.h"
 #include "coordinator/training/epoch_callbacks.h"
 #include "job/job_plan.h"
@@ -700,7 +701,10 @@ void Job::End(proto::JobState state, const std::string& error, EventTime now, Ou
   }
 }
 
-void Job::Reopen(EventTime now, Outbox* outbox) {
+absl::Status Job::Reopen(EventTime now, Outbox* outbox) {
+  if (plan().has_value()) {
+    CAIRN_RETURN_IF_ERROR(EpochCallbacks::CheckFiles(*plan(), journaled_.run()));
+  }
   workers_.ForgetAll();
   inspector_.reset();
   lost_ps_.reset();
@@ -716,6 +720,7 @@ void Job::Reopen(EventTime now, Outbox* outbox) {
     journaled_.SaveRun(outbox);
   }
   journaled_.Reopen(outbox);
+  return absl::OkStatus();
 }
 
 std::string Job::WaitingFor() const {

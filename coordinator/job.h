@@ -65,8 +65,8 @@ class Job {
   void Activate(EventTime now, Outbox* outbox);
   void Cancel(EventTime now, Outbox* outbox);
   // The job failed or was cancelled. It waits for its turn again, and then continues from its
-  // newest checkpoint in a new generation.
-  void Reopen(EventTime now, Outbox* outbox);
+  // newest checkpoint in a new generation. Errors as EpochCallbacks::CheckFiles's.
+  absl::Status Reopen(EventTime now, Outbox* outbox);
   // FailedPrecondition unless it trains.
   void AskForCheckpoint(const std::string& reason, CheckpointCallback callback, Outbox* outbox);
   // FailedPrecondition unless it trains.

@@ -29,6 +29,8 @@ std::string ListText(const List& addresses) {
   return absl::StrCat("[", absl::StrJoin(addresses, ", "), "]");
 }
 
+}  // namespace
+
 std::string_view PhaseText(proto::Activity::Phase phase) {
   switch (phase) {
     case proto::Activity::INSPECTING:
@@ -45,8 +47,6 @@ std::string_view PhaseText(proto::Activity::Phase phase) {
       return "idle";
   }
 }
-
-}  // namespace
 
 Membership::Membership(MembershipOptions options) : options_(std::move(options)) {}
 

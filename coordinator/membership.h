@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -54,6 +55,9 @@ struct Member {
 
   bool live() const { return session != 0; }
 };
+
+// "loading data"
+std::string_view PhaseText(proto::Activity::Phase phase);
 
 // The members of the cluster: which tasks are alive, their leases and incarnations, and the indices
 // of workers that TF_CONFIG does not name. Pure state machine; `now` must not decrease. Not

@@ -496,7 +496,10 @@ absl::StatusOr<proto::JobStatus> Scheduler::ResumeJob(const std::string& referen
         absl::StrCat("job ", job->id(), " is ", storage::StateName(state),
                      ": only a job that has failed or was cancelled can be resumed"));
   }
-  job->Reopen(now, outbox);
+  if (const absl::Status status = job->Reopen(now, outbox); !status.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("job ", job->id(), " cannot be resumed: csv_logger: ", status.message()));
+  }
   Advance(now, outbox);
   return StatusOf(job, now);
 }

@@ -42,6 +42,8 @@ absl::StatusOr<cluster::Frame> FromDisk(absl::StatusOr<cluster::Frame> frame) {
 
 ParameterService::ParameterService(const Parts& parts)
     : parts_(parts),
+      pushed_bytes_(
+          std::make_shared<PushedBytes>(parts.pushed_bytes_max, parts.pushed_bytes_max / 2)),
       // Other ps read snapshots here during training, which has priority.
       disk_(kDiskThreads, "disk", kDiskQueueMax, ThreadPool::Priority::kBackground) {}
 

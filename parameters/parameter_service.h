@@ -36,6 +36,8 @@ class ParameterService {
     const SnapshotCatalog* catalog = nullptr;
     BufferPool* pool = nullptr;
     ServiceProfile* profile = nullptr;  // Null: nobody profiles.
+    // Of the gradients that no block has taken yet; half of them of one connection.
+    int64_t pushed_bytes_max = int64_t{1} << 30;
   };
 
   explicit ParameterService(const Parts& parts);
@@ -90,7 +92,7 @@ class ParameterService {
 
   const Parts parts_;
   std::atomic<uint64_t> cluster_id_ = 0;
-  const std::shared_ptr<PushedBytes> pushed_bytes_ = std::make_shared<PushedBytes>();
+  const std::shared_ptr<PushedBytes> pushed_bytes_;
   ThreadPool disk_;
 };
 

@@ -40,9 +40,10 @@ struct PsTaskOptions {
   std::string parent_directory;           // See SnapshotCatalog.
   int owner_threads = 1;
   int server_threads = 2;
-  int64_t gradient_memory = int64_t{1} << 30;  // Bytes; see GradientBudget.
-  bool unsafe_disable_ledger = false;          // See Block::Options.
-  bool watch_peers = false;                    // Reports the ps that it does not reach.
+  int64_t gradient_memory = int64_t{1} << 30;   // Bytes; see GradientBudget.
+  int64_t pushed_bytes_max = int64_t{1} << 30;  // See ParameterService::Parts.
+  bool unsafe_disable_ledger = false;           // See Block::Options.
+  bool watch_peers = false;                     // Reports the ps that it does not reach.
   // Called when the coordinator has refused this task permanently, on a thread that must not be
   // blocked.
   std::function<void(const std::string& reason)> on_refused;

@@ -14,8 +14,7 @@ namespace cairn::parameters {
 // in total. Thread-safe.
 class PushedBytes : public std::enable_shared_from_this<PushedBytes> {
  public:
-  explicit PushedBytes(int64_t max = int64_t{1} << 30, int64_t max_per_peer = int64_t{1} << 29)
-      : max_(max), max_per_peer_(max_per_peer) {}
+  PushedBytes(int64_t max, int64_t max_per_peer) : max_(max), max_per_peer_(max_per_peer) {}
 
   // Returns the room for so many bytes, which its destruction frees, or null if there is not
   // enough. A push that is larger than a limit gets room if it is alone.

@@ -41,6 +41,7 @@ struct Flags {
   int threads = 0;
   uint64_t gradient_memory = 1024;
   bool unsafe_disable_ledger = false;
+  int64_t unsafe_pushed_bytes = int64_t{1} << 30;
 };
 
 void AddFlags(CLI::App& app, Flags& flags) {
@@ -63,6 +64,11 @@ void AddFlags(CLI::App& app, Flags& flags) {
   app.add_option("--log_level", flags.log_level, "debug, info, warning or error")
       ->capture_default_str();
   app.add_option("--log_file", flags.log_file, "Append the log to this file too");
+  app.add_option(
+         "--unsafe_pushed_bytes", flags.unsafe_pushed_bytes,
+         "For tests: most bytes of gradients that no block has taken yet, of all connections; "
+         "half of them of one")
+      ->check(WholeNumber(0, int64_t{1} << 50));
   app.add_flag("--unsafe_disable_ledger", flags.unsafe_disable_ledger,
                "For tests: apply repeated pushes again, which corrupts every job");
 }
@@ -91,6 +97,7 @@ absl::StatusOr<PsTaskOptions> MakeOptions(const Flags& flags) {
   options.owner_threads = flags.threads > 0 ? flags.threads : std::max(1, cores / 2);
   options.server_threads = std::max(2, cores / 4);
   options.gradient_memory = static_cast<int64_t>(flags.gradient_memory) << 20;
+  options.pushed_bytes_max = flags.unsafe_pushed_bytes;
   options.unsafe_disable_ledger = flags.unsafe_disable_ledger;
   return options;
 }

@@ -39,6 +39,7 @@ absl::StatusOr<std::unique_ptr<Inference>> Inference::Create(const proto::JobPla
                                                              nn::Device* device) {
   std::unique_ptr<Inference> inference(new Inference());
   inference->outputs_ = options.outputs;
+  inference->activity_ = options.activity;
   std::shared_ptr<const Dataset> data;
   nn::Executor::Options executor;
   if (options.outputs) {
@@ -80,7 +81,9 @@ absl::StatusOr<proto::InferredBatch> Inference::Compute(int64_t batch,
     return absl::InvalidArgumentError(
         absl::StrCat("there is no batch ", batch, ": the data have ", batches()));
   }
+  Enter(proto::Activity::READING, batch);
   CAIRN_ASSIGN_OR_RETURN(const LoadedBatch* const loaded, loader_->Get(batch, next));
+  Enter(proto::Activity::COMPUTING, batch);
   CAIRN_ASSIGN_OR_RETURN(const nn::Executor::BatchResults results,
                          executor_->Forward(ExecutorBatch(*loaded, 0), /*training=*/false));
   proto::InferredBatch result;

@@ -11,6 +11,7 @@
 #include "nn/device.h"
 #include "nn/executor.h"
 #include "proto/coordinator.pb.h"
+#include "worker/activity.h"
 #include "worker/data/batch_loader.h"
 #include "worker/data/files/data_storage.h"
 #include "worker/job_model.h"
@@ -30,6 +31,8 @@ class Inference {
     DataStorage::Options storage = {};
     // What errors call the data of loss and metrics; see LoadJobData.
     std::string data_name = "";
+    // Null: nobody watches. Must outlive the inference.
+    Activity* activity = nullptr;
   };
 
   // The data are the `validation` of the plan's job; labels are not read for outputs. `device` must
@@ -64,7 +67,12 @@ class Inference {
 
   Inference() = default;
 
+  void Enter(proto::Activity::Phase phase, int64_t batch) {
+    if (activity_ != nullptr) activity_->Enter(phase, batch);
+  }
+
   bool outputs_ = false;
+  Activity* activity_ = nullptr;
   JobModel model_;  // For outputs without an objective.
   Order loader_order_;
   std::unique_ptr<BatchLoader> loader_;

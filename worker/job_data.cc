@@ -1,5 +1,7 @@
 #include "worker/job_data.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -85,6 +87,9 @@ absl::StatusOr<Result> Within(const std::string& data,
         absl::StrCat(data, ": the data do not fit into this worker's memory"));
   }
 }
+
+// A reply about a data set of many files is small.
+constexpr size_t kFileGroupsMax = 256;
 
 using IndexedFiles = google::protobuf::RepeatedPtrField<proto::IndexedFile>;
 using Fingerprints = google::protobuf::RepeatedField<uint64_t>;
@@ -310,6 +315,29 @@ absl::StatusOr<std::shared_ptr<const Dataset>> LoadInputs(const proto::JobPlan& 
             Dataset inputs, Dataset::CreateInputs(std::move(arrays), source, plan.data(), model));
         return std::make_shared<const Dataset>(std::move(inputs));
       });
+}
+
+absl::StatusOr<std::vector<proto::DataFiles>> FingerprintValidation(const proto::JobPlan& plan,
+                                                                    const nn::Model& model,
+                                                                    bool needs_labels) {
+  std::vector<proto::DataFiles> groups;
+  const bool has_own = plan.job().has_validation();
+  const auto& planned = has_own ? plan.data().validation_files() : plan.data().train_files();
+  if (needs_labels && !planned.empty()) return groups;
+  CAIRN_ASSIGN_OR_RETURN(const SourceFiles files,
+                         ListFiles(has_own ? job::ValidationSource(plan.job()) : plan.job().train(),
+                                   model, needs_labels));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
+  const std::vector<std::string> names = files.All();
+  const size_t of_group = (names.size() + kFileGroupsMax - 1) / kFileGroupsMax;
+  for (size_t i = 0; i < names.size(); i += of_group) {
+    const size_t count = std::min(of_group, names.size() - i);
+    proto::DataFiles& group = groups.emplace_back();
+    group.set_first(names[i]);
+    group.set_count(static_cast<int64_t>(count));
+    group.set_fingerprint(XXH3_64bits(&prints[i], count * sizeof(prints[i])));
+  }
+  return groups;
 }
 
 proto::InspectReply InspectJob(const proto::Inspect& inspect, const DataStorage::Options& storage) {

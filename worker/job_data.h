@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "nn/model.h"
@@ -35,6 +36,14 @@ absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& 
 absl::StatusOr<std::shared_ptr<const Dataset>> LoadInputs(const proto::JobPlan& plan,
                                                           const nn::Model& model,
                                                           const DataStorage::Options& storage);
+
+// The files of the job's `validation`, in at most 256 groups, with fingerprints. So workers that
+// see different files under the same names are told apart. Empty if LoadJobData has compared them
+// with the plan. Without `needs_labels` they are those of LoadInputs. Errors as ListFiles's and
+// FileFingerprint's.
+absl::StatusOr<std::vector<proto::DataFiles>> FingerprintValidation(const proto::JobPlan& plan,
+                                                                    const nn::Model& model,
+                                                                    bool needs_labels);
 
 // Reads all of the job's data once, before the job starts. The reply has the number of examples and
 // everything that depends on the data and must be the same on all workers: vocabularies, means and

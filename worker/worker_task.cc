@@ -376,6 +376,7 @@ void WorkerTask::RunInference(const WorkItem& item) {
                     status);
     inference_ = nullptr;
     report.set_error(std::string(status.message()));
+    report.set_transient(absl::IsUnavailable(status));
   }
   MutexLock lock(&mutex_);
   state_.Inferred(std::move(report));
@@ -392,7 +393,11 @@ absl::Status WorkerTask::StartInference(const proto::InferenceRequest& request,
   options.threads = options_.threads.most();
   options.storage = options_.storage;
   options.data_name = request.data_name();
+  options.activity = &activity_;
   CAIRN_ASSIGN_OR_RETURN(inference_, Inference::Create(request.plan(), options, device_));
+  const bool needs_labels = !request.outputs() && !inference_->objective().losses().empty();
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<proto::DataFiles> files,
+                         FingerprintValidation(request.plan(), inference_->model(), needs_labels));
   const int64_t bytes = inference_->batch_bytes();
   if (bytes > kInferredBytesMax) {
     return absl::InvalidArgumentError(
@@ -411,13 +416,13 @@ absl::Status WorkerTask::StartInference(const proto::InferenceRequest& request,
   report->mutable_ready()->set_examples(inference_->examples());
   report->mutable_ready()->set_batch_size(inference_->batch_size());
   report->mutable_ready()->set_batch_bytes(bytes);
+  report->mutable_ready()->mutable_files()->Assign(files.begin(), files.end());
   return absl::OkStatus();
 }
 
 absl::Status WorkerTask::Infer(const WorkItem& item, proto::InferenceReport* report) {
   // Batches that were leased before it failed.
   if (inference_ == nullptr) return absl::FailedPreconditionError("the inference has failed here");
-  activity_.Enter(proto::Activity::COMPUTING, item.batch);
   CAIRN_ASSIGN_OR_RETURN(*report->mutable_batch(), inference_->Compute(item.batch, item.next));
   if (!item.inference->request().outputs()) return absl::OkStatus();
   for (size_t i = 0; i < inference_->model().outputs().size(); ++i) {

@@ -53,16 +53,19 @@ absl::Status Collect(proto::InferenceRequest request, const ClusterInferenceOpti
   // When the last call broke that had reached the coordinator. The time before it does not count: a
   // batch may take long.
   std::optional<absl::Duration> broken_at;
-  std::string waiting_for;
+  std::string waiting_for;  // As the user was told last.
   while (true) {
     request.set_first_batch(results->next_batch());
+    if (results->next_batch() > 0) request.set_data_fingerprint(results->data_fingerprint());
     bool connected = false;
     const absl::Status status =
         options.coordinator->Infer(request, [&](const proto::InferenceChunk& chunk) {
           connected = true;
-          if (chunk.waiting_for() != waiting_for) {
-            waiting_for = chunk.waiting_for();
-            if (!waiting_for.empty() && options.err != nullptr) {
+          if (options.err != nullptr) {
+            for (const std::string& note : chunk.notes()) *options.err << note << std::endl;
+            // A wait that begins again is no news.
+            if (!chunk.waiting_for().empty() && chunk.waiting_for() != waiting_for) {
+              waiting_for = chunk.waiting_for();
               *options.err << "waiting " << waiting_for << std::endl;
             }
           }
@@ -90,6 +93,7 @@ absl::Status InferenceResults::Add(const proto::InferenceChunk& chunk) {
                                             " examples now and had ", examples_,
                                             "; they must not change"));
   }
+  if (chunk.data_fingerprint() != 0) data_fingerprint_ = chunk.data_fingerprint();
   for (const proto::InferredBatch& batch : chunk.batches()) {
     CAIRN_RETURN_IF_ERROR(AddBatch(batch));
   }

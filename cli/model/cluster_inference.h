@@ -30,6 +30,8 @@ class InferenceResults {
   absl::Status Add(const proto::InferenceChunk& chunk);
 
   int64_t examples() const { return examples_; }
+  // Of the data; 0: unknown yet.
+  uint64_t data_fingerprint() const { return data_fingerprint_; }
   // The first batch that is missing.
   int64_t next_batch() const { return next_batch_; }
   bool complete() const { return examples_ > 0 && done_ == examples_; }
@@ -41,14 +43,15 @@ class InferenceResults {
   job::EvaluationTotals* const totals_;
   std::vector<std::vector<float>>* const outputs_;
   int64_t examples_ = 0;  // Of the data; 0: unknown yet.
-  int64_t done_ = 0;      // Examples.
+  uint64_t data_fingerprint_ = 0;
+  int64_t done_ = 0;  // Examples.
   int64_t next_batch_ = 0;
 };
 
 struct ClusterInferenceOptions {
   CoordinatorApi* coordinator = nullptr;
   std::string data_name;         // As OfflineOptions'.
-  std::ostream* err = nullptr;   // Says what the inference waits for.
+  std::ostream* err = nullptr;   // Says what the inference waits for and who is left out.
   const Clock* clock = nullptr;  // Null: a RealClock.
 };
 

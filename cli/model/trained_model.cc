@@ -123,7 +123,14 @@ absl::StatusOr<proto::Manifest> ChooseCheckpoint(JobSource* source,
 absl::StatusOr<TrainedModel> FindTrainedModel(JobSource* source, const std::string& job,
                                               const CheckpointChoice& choice) {
   TrainedModel model;
-  CAIRN_ASSIGN_OR_RETURN(const auto status, source->GetJob(job));
+  const absl::StatusOr<proto::JobStatus> found = source->GetJob(job);
+  if (absl::IsNotFound(found.status()) && std::filesystem::exists(job)) {
+    return absl::NotFoundError(absl::StrCat(
+        found.status().message(), "; ", job,
+        " is a file: name the job that trained the model, its checkpoints have the values"));
+  }
+  CAIRN_RETURN_IF_ERROR(found.status());
+  const proto::JobStatus& status = *found;
   const std::string id = absl::StrCat(status.job_id());
   CAIRN_ASSIGN_OR_RETURN(const auto list, source->ListCheckpoints(id));
   CAIRN_ASSIGN_OR_RETURN(model.checkpoint, ChooseCheckpoint(source, list, job, status, choice));

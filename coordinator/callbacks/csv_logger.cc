@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -99,6 +100,37 @@ absl::Status CsvLogger::CheckFile() const {
 int64_t CsvLogger::SizeBefore() const {
   struct stat status = {};
   return append_ && stat(filename_.c_str(), &status) == 0 ? status.st_size : 0;
+}
+
+CsvLogger::Written CsvLogger::written() const {
+  const std::string text = Text();
+  return {begin_, begin_ + written_, XXH3_64bits(text.data(), static_cast<size_t>(written_))};
+}
+
+absl::Status CsvLogger::CheckUnchanged(const Written& written) const {
+  // The job has written nothing: it overwrites the file, as at its first start.
+  if (written.end == 0) return absl::OkStatus();
+  const int file = open(filename_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0 && errno == ENOENT) return absl::OkStatus();
+  if (file < 0) return SystemError(filename_);
+  const absl::Cleanup closer = [file] { close(file); };
+  CAIRN_ASSIGN_OR_RETURN(const struct stat status, StatOf(filename_, file));
+  if (status.st_size == 0) return absl::OkStatus();
+  const absl::Status changed = absl::FailedPreconditionError(
+      absl::StrCat(filename_,
+                   ": has changed since the job wrote it; move it away, or write it as it "
+                   "was"));
+  if (status.st_size != written.end || written.begin > written.end) return changed;
+  std::string text(static_cast<size_t>(written.end - written.begin), '\0');
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t count = pread(file, text.data() + done, text.size() - done,
+                                written.begin + static_cast<int64_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return SystemError(filename_);
+    done += static_cast<size_t>(count);
+  }
+  return XXH3_64bits(text.data(), text.size()) == written.fingerprint ? absl::OkStatus() : changed;
 }
 
 // As Python's csv.excel quotes fields.

@@ -34,10 +34,20 @@ class CsvLogger {
   // The bytes of the file that the job leaves as they are: none unless "append".
   int64_t SizeBefore() const;
 
+  // What the job has left in its file: the bytes from `begin` to `end`.
+  struct Written {
+    int64_t begin = 0;
+    int64_t end = 0;
+    uint64_t fingerprint = 0;
+  };
+  // FailedPrecondition: the file exists and is not as the job left it. Another job may have written
+  // to it since; this one would remove its lines.
+  absl::Status CheckUnchanged(const Written& written) const;
+
   // Begins after the first `begin` bytes of the file.
   void Start(int64_t begin) { begin_ = begin; }
-  // Becomes 0 if a Flush finds that somebody has removed these bytes.
-  int64_t begin() const { return begin_; }
+  // Its begin becomes 0 if a Flush finds that somebody has removed the bytes before it.
+  Written written() const;
   // Adds the line of the next epoch. `epoch` is counted from the job's initial_epoch.
   void Add(int64_t epoch, const proto::EpochRecord& record, double learning_rate);
   // Writes the lines that the file lacks. If an error occurs, they are written by a later call.

@@ -76,11 +76,24 @@ void BatchLeases::TakeBackForgotten(absl::Duration now) {
   looked_for_forgotten_at_ = now;
   for (auto& [id, worker] : workers_) {
     if (worker.leased.empty() || now - worker.heard_at < kForgottenAfter) continue;
-    const BatchRanges forgotten = missing_.Intersection(worker.leased);
-    open_.Add(forgotten);
-    worker.taken_back.Add(forgotten);
-    worker.leased.Clear();
+    TakeBackFrom(&worker);
   }
+}
+
+void BatchLeases::TakeBackFrom(Worker* worker) {
+  const BatchRanges forgotten = missing_.Intersection(worker->leased);
+  open_.Add(forgotten);
+  worker->taken_back.Add(forgotten);
+  worker->leased.Clear();
+}
+
+void BatchLeases::TakeBack(TaskId id) {
+  if (const auto found = workers_.find(id); found != workers_.end()) TakeBackFrom(&found->second);
+}
+
+int64_t BatchLeases::leased(TaskId id) const {
+  const auto found = workers_.find(id);
+  return found == workers_.end() ? 0 : found->second.leased.size();
 }
 
 void BatchLeases::Drop(TaskId id) {

@@ -30,6 +30,11 @@ class BatchLeases {
   // The worker is gone: its leases are open again.
   void Drop(TaskId worker);
 
+  // The leases of a worker that hangs are open again. Its results still count if they come first.
+  void TakeBack(TaskId worker);
+
+  // The number of batches that the worker has on hand.
+  int64_t leased(TaskId worker) const;
   // The number of batches that are not done.
   int64_t missing() const { return missing_.size(); }
 
@@ -43,6 +48,7 @@ class BatchLeases {
   };
 
   void TakeBackForgotten(absl::Duration now);
+  void TakeBackFrom(Worker* worker);
   int64_t Target(const Worker& worker, int64_t workers, int64_t limit, absl::Duration now) const;
 
   BatchRanges open_;     // Not leased and not done.

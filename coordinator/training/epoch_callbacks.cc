@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "common/failpoint.h"
 #include "common/logging.h"
+#include "common/status_macros.h"
 #include "coordinator/callbacks/planned_rates.h"
 #include "coordinator/note.h"
 #include "storage/job_records.h"
@@ -26,6 +27,13 @@ void AddRate(int64_t from_batch, float rate, proto::RunRecord* run) {
   proto::RateChange* change = run->add_rates();
   change->set_from_batch(from_batch);
   change->set_learning_rate(rate);
+}
+
+void AddWritten(const CsvLogger& log, proto::RunRecord* run) {
+  const CsvLogger::Written written = log.written();
+  run->add_csv_begins(written.begin);
+  run->add_csv_ends(written.end);
+  run->add_csv_fingerprints(written.fingerprint);
 }
 
 const proto::Manifest* FindAtEnd(const std::vector<proto::Manifest>& manifests, int64_t end) {
@@ -73,7 +81,25 @@ void EpochCallbacks::Prepare(const proto::JobPlan& plan, int64_t low_water, prot
   if (run->stop_at_batch() > low_water) run->clear_stop_at_batch();
   if (!run->csv_begins().empty()) return;
   const std::unique_ptr<EpochDecisions> decisions = MakeDecisions(plan.job());
-  for (const CsvLogger& log : decisions->csv_loggers()) run->add_csv_begins(log.SizeBefore());
+  for (CsvLogger& log : decisions->csv_loggers()) {
+    log.Start(log.SizeBefore());
+    AddWritten(log, run);
+  }
+}
+
+absl::Status EpochCallbacks::CheckFiles(const proto::JobPlan& plan, const proto::RunRecord& run) {
+  const std::unique_ptr<EpochDecisions> decisions = MakeDecisions(plan.job());
+  const std::vector<CsvLogger>& logs = decisions->csv_loggers();
+  for (int i = 0; i < static_cast<int>(logs.size()); ++i) {
+    // The journal of an older version lacks them.
+    if (i >= run.csv_begins_size() || i >= run.csv_ends_size() ||
+        i >= run.csv_fingerprints_size()) {
+      continue;
+    }
+    CAIRN_RETURN_IF_ERROR(
+        logs[i].CheckUnchanged({run.csv_begins(i), run.csv_ends(i), run.csv_fingerprints(i)}));
+  }
+  return absl::OkStatus();
 }
 
 void EpochCallbacks::HalveRate(const proto::Job& job, int64_t from_batch, proto::RunRecord* run) {
@@ -172,9 +198,11 @@ void EpochCallbacks::LogToCsv(int64_t epoch, const proto::EpochRecord& record, d
 std::string EpochCallbacks::FlushCsv() {
   std::string error;
   run_.clear_csv_begins();
+  run_.clear_csv_ends();
+  run_.clear_csv_fingerprints();
   for (CsvLogger& log : decisions_->csv_loggers()) {
     const absl::Status status = log.Flush();
-    run_.add_csv_begins(log.begin());
+    AddWritten(log, &run_);
     if (status.ok()) continue;
     CAIRN_LOG_WARNING("the csv_logger's file cannot be written", "job", plan_.job_id(), "error",
                       status);

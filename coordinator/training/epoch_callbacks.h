@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "coordinator/callbacks/epoch_decisions.h"
 #include "coordinator/event_time.h"
 #include "coordinator/outbox.h"
@@ -40,6 +41,9 @@ class EpochCallbacks {
   // trained again, and enters what the job fixes in advance. The files of csv_loggers are looked at
   // before they are first written.
   static void Prepare(const proto::JobPlan& plan, int64_t low_water, proto::RunRecord* run);
+  // Before a job that has ended goes on. FailedPrecondition: a csv_logger's file is not as the job
+  // left it, so lines of others would be lost.
+  static absl::Status CheckFiles(const proto::JobPlan& plan, const proto::RunRecord& run);
   // Halves the learning rate, which no schedule sets, from this batch on.
   static void HalveRate(const proto::Job& job, int64_t from_batch, proto::RunRecord* run);
 

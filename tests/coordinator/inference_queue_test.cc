@@ -91,7 +91,38 @@ TEST_F(InferenceQueueTest, AWorkerThatHangsWhileItLoadsEndsTheInference) {
   heartbeat.mutable_activity()->set_phase(proto::Activity::LOADING);
   members_.OnHeartbeat(WorkerTask(0), heartbeat);
   Advance();
-  EXPECT_EQ(sink->end, absl::DeadlineExceededError("worker 0 is stuck in loading data, 61 s"));
+  EXPECT_EQ(sink->end, absl::FailedPreconditionError("worker 0 is stuck in loading data, 61 s"));
+}
+
+TEST_F(InferenceQueueTest, TheClientIsToldThatTheOnlyWorkerHangsInReadingABatch) {
+  Join(proto::WORKER, 0, 1);
+  const auto sink = Add();
+  const auto commands = Advance();
+  proto::InferenceReport report;
+  report.set_inference(commands[0].command.start_inference().inference());
+  report.mutable_ready()->set_examples(3);
+  report.mutable_ready()->set_batch_size(1);
+  queue_.OnReport(WorkerTask(0), report, kNow);
+  proto::Heartbeat heartbeat;
+  heartbeat.mutable_activity()->set_batch(2);
+  heartbeat.mutable_activity()->set_phase(proto::Activity::READING);
+  const auto advance = [&](absl::Duration after) {
+    heartbeat.mutable_activity()->set_milliseconds_without_progress(
+        absl::ToInt64Milliseconds(after));
+    members_.OnHeartbeat(WorkerTask(0), heartbeat);
+    Outbox outbox;
+    queue_.Advance(kNow + after, &outbox);
+  };
+  // It has its batch at 0, and the wait begins with the next event.
+  for (const int seconds : {0, 1, 5}) advance(absl::Seconds(seconds));
+  EXPECT_TRUE(sink->chunks.empty());
+  advance(absl::Seconds(6));
+  ASSERT_EQ(sink->chunks.size(), 1u);
+  EXPECT_EQ(sink->chunks.back().waiting_for(), "for worker 0 (reading)");
+  advance(absl::Seconds(60));
+  EXPECT_FALSE(sink->end.has_value());
+  advance(absl::Seconds(61));
+  EXPECT_EQ(sink->end, absl::FailedPreconditionError("worker 0 is stuck in reading batch 2, 61 s"));
 }
 
 TEST_F(InferenceQueueTest, ItsLengthIsLimited) {

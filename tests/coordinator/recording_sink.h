@@ -2,6 +2,7 @@
 #define CAIRN_TESTS_COORDINATOR_RECORDING_SINK_H_
 
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,12 @@ struct RecordingSink final : InferenceSink {
       for (const auto& batch : chunk.batches()) numbers.push_back(batch.batch());
     }
     return numbers;
+  }
+  std::vector<std::string> notes() const {
+    std::vector<std::string> all;
+    for (const auto& chunk : chunks)
+      all.insert(all.end(), chunk.notes().begin(), chunk.notes().end());
+    return all;
   }
 };
 

@@ -170,6 +170,32 @@ TEST_F(CallbacksTest, RatesByEpochAreExactAndTheLogHasEachEpochOnceWhileTheCoord
   }
 }
 
+TEST_F(CallbacksTest, AJobThatIsResumedKeepsTheLinesThatAnotherJobAppended) {
+  const std::string log = cluster_.folder("log.csv");
+  CountingJob job;
+  job.batches_per_epoch = kPerEpoch;
+  job.batches = 1000 * kPerEpoch;
+  job.more = R"({"callbacks": [{"name": "CSVLogger", "append": true, "filename": ")" + log +
+             R"("}, {"name": "ModelCheckpoint", "save_freq": 200}]})";
+  ASSERT_NO_FATAL_FAILURE(Submit(job));
+  ASSERT_TRUE(WaitUntil(seconds(60), [&] { return BatchesDone() >= 2 * kPerEpoch; }));
+  ASSERT_EQ(cluster_.Cairn({"cancel", "1"}).exit_code, 0);
+  job.batches = 2 * kPerEpoch;
+  ASSERT_NO_FATAL_FAILURE(Submit(job));
+  ASSERT_EQ(cluster_.WaitForEnd("2", seconds(120)).value("state", ""), "finished");
+  const std::string before = ReadFile(log);
+  const CommandResult refused = cluster_.Cairn({"resume", "1"});
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.errors, HasSubstr("job 1 cannot be resumed: csv_logger: " + log +
+                                        ": has changed since the job wrote it; move it away"));
+  EXPECT_EQ(ReadFile(log), before);
+  ASSERT_EQ(std::rename(log.c_str(), (log + ".old").c_str()), 0);
+  ASSERT_EQ(cluster_.Cairn({"resume", "1"}).exit_code, 0);
+  EXPECT_TRUE(WaitUntil(seconds(60), [&] { return !ReadFile(log).empty(); }));
+  EXPECT_THAT(ReadFile(log), ::testing::StartsWith("epoch,loss,val_loss\r\n0,"));
+  EXPECT_EQ(ReadFile(log + ".old"), before);
+}
+
 // With 256 updates of 2 batches in an epoch all rates of the warm-up are exact in binary.
 TEST_F(CallbacksTest, AWarmUpRaisesTheRateFromUpdateToUpdateAlsoWhenAPsIsKilled) {
   constexpr int64_t kUpdates = 256;

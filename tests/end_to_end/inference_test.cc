@@ -142,5 +142,59 @@ TEST_F(ClusterInference, ErrorsNameTheFileAndTheClusterGoesOn) {
   ExpectRows(output, 1000);
 }
 
+// Every worker reads rows.npy of its working directory, which is the same name for all.
+TEST_F(ClusterInference, WorkersWithOtherFilesErrorsAndHangsAreNamed) {
+  constexpr int64_t kFew = 10000;  // Batches for all workers.
+  const std::string points = cluster_.folder("points");
+  WriteFile(points, "");
+  cluster_.AddFlags("worker", {"--unsafe_testing", "--failpoint_file", points});
+  cluster_.AddFlags("chief", {"--progress_timeout", "7"});
+  for (int worker = 0; worker < 3; ++worker) {
+    const std::string folder = cluster_.folder("disk" + std::to_string(worker));
+    std::filesystem::create_directories(folder);
+    std::filesystem::copy(WriteRows(kFew), folder);
+    cluster_.SetFolder("worker", worker, folder);
+  }
+  const std::string other = cluster_.folder("disk1/rows.npy");
+  std::string bytes = ReadFile(other);
+  bytes.back() = 1;
+  WriteFile(other, bytes);
+  StartAndTrain(WriteJob());
+  const std::string output = cluster_.folder("predicted.npy");
+  const auto predict = [&] {
+    return cluster_.Cairn({"predict", "count", "--input", "/proc/self/cwd/rows.npy", "--output",
+                           output, "--on", "cluster"});
+  };
+  // So slow that all workers are ready before the end.
+  WriteFile(points, "worker.read_batch=sleep:50@1-1000");
+  const CommandResult different = predict();
+  ASSERT_EQ(different.exit_code, 0) << different.errors << cluster_.Logs();
+  EXPECT_NE(different.errors.find("its data file /proc/self/cwd/rows.npy differs from that of "),
+            std::string::npos)
+      << different.errors;
+
+  std::filesystem::copy_file(cluster_.folder("disk0/rows.npy"), other,
+                             std::filesystem::copy_options::overwrite_existing);
+  WriteFile(points, "worker.read_batch=error@1");
+  const CommandResult transient = predict();
+  ASSERT_EQ(transient.exit_code, 0) << transient.errors << cluster_.Logs();
+  EXPECT_NE(transient.errors.find(" tries again in 1 s: failpoint worker.read_batch"),
+            std::string::npos)
+      << transient.errors;
+  ExpectRows(output, kFew);
+
+  WriteFile(points, "worker.read_batch=hang@1-1000");
+  const CommandResult hangs = predict();
+  WriteFile(points, "");
+  EXPECT_NE(hangs.exit_code, 0);
+  for (const char* part : {"waiting for worker 0 (reading), worker 1 (reading), worker 2 (reading)",
+                           "is stuck in reading batch"}) {
+    EXPECT_NE(hangs.errors.find(part), std::string::npos) << part << ": " << hangs.errors;
+  }
+  // Until their next heartbeats the workers count as stuck.
+  ASSERT_TRUE(WaitUntil(seconds(20), [&] { return predict().exit_code == 0; })) << cluster_.Logs();
+  ExpectRows(output, kFew);
+}
+
 }  // namespace
 }  // namespace cairn::testing

@@ -108,6 +108,7 @@ void TestCluster::Start(const std::string& type, int index, const std::vector<st
     options.environment["LD_PRELOAD"] = ProgramPath("tests/common/preloaded_faulty_files.so");
   }
   options.output_file = folder(type + std::to_string(index) + ".log");
+  options.folder = folders_[type + std::to_string(index)];
   process = Process(options);
   if (type != "chief") return;
   WaitUntil(std::chrono::seconds(60),

@@ -67,6 +67,10 @@ class TestCluster {
   void SeparateDisks() { separate_disks_ = true; }
   // Adds flags to the programs of a type that are started from now on.
   void AddFlags(const std::string& type, const std::vector<std::string>& flags);
+  // The working directory of a task that is started from now on.
+  void SetFolder(const std::string& type, int index, const std::string& folder) {
+    folders_[type + std::to_string(index)] = folder;
+  }
   // Starts this program, by its path in the runfiles, as the tasks of a type from now on.
   void UseProgram(const std::string& type, const std::string& program) {
     programs_[type] = program;
@@ -104,6 +108,7 @@ class TestCluster {
   std::map<std::string, std::vector<std::string>> addresses_;
   std::map<std::string, std::vector<std::string>> flags_;
   std::map<std::string, std::string> programs_;
+  std::map<std::string, std::string> folders_;
   std::map<std::string, FaultyFiles> faults_;
   bool separate_disks_ = false;
   bool record_syncs_ = false;

@@ -12,6 +12,7 @@
 
 #include "cluster/data_server.h"
 #include "cluster/ps_client.h"
+#include "common/failpoint.h"
 #include "common/version.h"
 #include "nn/optimizers/square_sum.h"
 #include "tests/parameters/test_disk.h"
@@ -29,12 +30,17 @@ constexpr uint64_t kClusterId = 99;
 class ParameterServiceTest : public ::testing::Test {
  protected:
   explicit ParameterServiceTest(const TestJobOptions& job = {},
-                                const JobBlocks::Options& options = {})
+                                const JobBlocks::Options& options = {},
+                                int64_t pushed_bytes_max = int64_t{1} << 30)
       : test_(job, 1, 2, options), catalog_(0, disk_.store(), "") {
     uploads_ = std::make_unique<UploadStore>(disk_.store());
     for (const uint64_t job : {7, 8, 9}) uploads_->Expect(job, 1 << 20);
     service_ = std::make_unique<ParameterService>(
-        ParameterService::Parts{0, &test_.store, uploads_.get(), &catalog_, &test_.pool});
+        ParameterService::Parts{.store = &test_.store,
+                                .uploads = uploads_.get(),
+                                .catalog = &catalog_,
+                                .pool = &test_.pool,
+                                .pushed_bytes_max = pushed_bytes_max});
     service_->set_cluster_id(kClusterId);
   }
   ~ParameterServiceTest() override {
@@ -474,6 +480,48 @@ TEST_F(ParkedCallsTest, OfARepeatedPushTheLastWaitsAndTheGradientCountsOnce) {
   ASSERT_TRUE(Call(DataMethod::kPush, PushOf(1, {kBlock}), gradient).ok());
   EXPECT_EQ(answers_.Take(), absl::StatusCode::kOk);
   EXPECT_EQ(test_.store.current()->Capture()[kBlock].values.data()[0], 1) << "the mean of both";
+}
+
+// A ps whose owner threads hang: the gradients of pushes stay in their queues.
+class QueuedPushesTest : public ParameterServiceTest {
+ protected:
+  static constexpr uint32_t kBlock = 0;
+  static constexpr int64_t kElements = 24;
+  // Room for four pushes, and for two of each connection.
+  QueuedPushesTest() : ParameterServiceTest({}, {}, 4 * kElements * sizeof(float)) {
+    EXPECT_TRUE(ArmFailpoint("block.ledger_tested=hang@1-1000").ok());
+  }
+  ~QueuedPushesTest() override { DisarmFailpoints(); }
+
+  void Push(const std::string& peer, int64_t batch) {
+    const std::vector<float> gradient(kElements, -1.0f);
+    auto frame = cluster::EncodeFrame(PushOf(batch, {kBlock}),
+                                      {cluster::FramePiece::OfFloats(gradient, nullptr)});
+    service_->Handle(std::make_unique<cluster::RawCall>(
+        DataMethod::kPush, Frame::FromBytes(frame->ToBytes()), peer,
+        [this](const absl::StatusOr<Frame>& answer) { answers_.Put(answer.status().code()); }));
+  }
+
+  Mailbox<absl::StatusCode> answers_;
+};
+
+TEST_F(QueuedPushesTest, TheirBytesAreBoundedForEachConnectionAndInTotal) {
+  int64_t batch = 0;
+  for (const auto& [peer, refused] :
+       std::vector<std::pair<std::string, int>>{{"a", 1}, {"b", 2}, {"c", 3}}) {
+    const int taken = peer == "c" ? 0 : 2;
+    for (int i = 0; i < taken; ++i) Push(peer, batch++);
+    for (int i = 0; i < refused; ++i) {
+      Push(peer, 99);
+      EXPECT_EQ(answers_.Take(), absl::StatusCode::kResourceExhausted) << peer << " " << i;
+    }
+  }
+  EXPECT_EQ(answers_.size(), 0u);
+  DisarmFailpoints();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(answers_.Take(), absl::StatusCode::kOk);
+  Push("c", batch);
+  EXPECT_EQ(answers_.Take(), absl::StatusCode::kOk) << "there is room again";
+  EXPECT_EQ(test_.store.current()->Capture()[kBlock].values.data()[0], 5);
 }
 
 }  // namespace

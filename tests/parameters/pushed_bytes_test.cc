@@ -28,7 +28,7 @@ TEST(PushedBytesTest, APushThatIsLargerThanTheLimitGetsRoomAlone) {
 }
 
 TEST(PushedBytesTest, RoomMayOutliveTheBound) {
-  auto bytes = std::make_shared<PushedBytes>();
+  auto bytes = std::make_shared<PushedBytes>(/*max=*/100, /*max_per_peer=*/60);
   const auto room = bytes->Reserve("a", 1);
   bytes.reset();
 }

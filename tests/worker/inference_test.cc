@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "common/clock.h"
+#include "common/failpoint.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/create_device.h"
@@ -76,6 +78,23 @@ TEST_F(InferenceTest, ABatchThatDoesNotExistIsAnError) {
   for (const int64_t batch : {int64_t{-1}, int64_t{2}, int64_t{1} << 62}) {
     EXPECT_TRUE(absl::IsInvalidArgument(inference->Compute(batch, std::nullopt).status())) << batch;
   }
+}
+
+TEST_F(InferenceTest, ItsActivitySaysWhetherItReadsOrComputes) {
+  const RealClock clock;
+  Activity activity(&clock);
+  Inference::Options options;
+  options.activity = &activity;
+  const auto inference = Inference::Create(plan_, options, device_.get());
+  ASSERT_TRUE(inference.ok()) << inference.status();
+  ASSERT_TRUE((*inference)->Compute(1, std::nullopt).ok());
+  EXPECT_EQ(activity.Report().phase(), proto::Activity::COMPUTING);
+  EXPECT_EQ(activity.Report().batch(), 1);
+  ASSERT_TRUE(ArmFailpoint("worker.read_batch=error").ok());
+  EXPECT_TRUE(absl::IsUnavailable((*inference)->Compute(0, std::nullopt).status()));
+  DisarmFailpoints();
+  EXPECT_EQ(activity.Report().phase(), proto::Activity::READING);
+  EXPECT_EQ(activity.Report().batch(), 0);
 }
 
 TEST_F(InferenceTest, DataThatCannotBeReadAreAnError) {

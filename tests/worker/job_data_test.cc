@@ -268,6 +268,54 @@ TEST(JobDataTest, OtherFilesThanTheInspectedOnesAreRefused) {
   EXPECT_THAT(OpenError(plan), HasSubstr("ten.npy: it is not the one that was inspected"));
 }
 
+TEST(JobDataTest, FilesOfAnInferenceHaveFingerprintsUnlessThePlanHasThem) {
+  const auto fingerprints = [](const proto::JobPlan& plan, bool needs_labels) {
+    const auto model = *nn::Model::Create(plan.model());
+    auto files = FingerprintValidation(plan, *model, needs_labels);
+    EXPECT_TRUE(files.ok()) << files.status();
+    return *std::move(files);
+  };
+  const auto write = [](const std::string& value) {
+    return WriteDataFile("print.npy", NpyBytes("<f4", "(1, 1)", value));
+  };
+  const std::string file = write("abcd");
+  const proto::JobPlan plan =
+      LinePlan(R"({"train": {"npy": {"features": [)" + Quoted(file) + R"(], "labels": [)" +
+               Quoted(file) + R"(]}}, )" + R"("validation": {"npy": {"features": [)" +
+               Quoted(file) + R"(], "labels": [)" + Quoted(file) + "]}}}");
+  const auto inputs = fingerprints(plan, /*needs_labels=*/false);
+  ASSERT_EQ(inputs.size(), 2u);
+  EXPECT_EQ(inputs[0].first(), file);
+  EXPECT_EQ(inputs[0].count(), 1);
+  EXPECT_EQ(inputs[0].fingerprint(), fingerprints(plan, false)[0].fingerprint());
+  EXPECT_EQ(fingerprints(plan, /*needs_labels=*/true).size(), 2u);
+  write("abce");
+  EXPECT_NE(inputs[0].fingerprint(), fingerprints(plan, false)[0].fingerprint());
+  // Loading compares them with the plan.
+  EXPECT_TRUE(fingerprints(Planned(plan), /*needs_labels=*/true).empty());
+}
+
+TEST(JobDataTest, TheFingerprintsOfManyFilesAreFew) {
+  std::string names;
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = absl::StrCat("many", i, ".npy");
+    absl::StrAppend(&names, i == 0 ? "" : ",",
+                    Quoted(WriteDataFile(name, NpyBytes("<f4", "(1, 1)", "abcd"))));
+  }
+  const proto::JobPlan plan = LinePlan(R"({"train": {"npy": {"features": [)" + names + "]}}, " +
+                                       R"("validation": {"npy": {"features": [)" + names + "]}}}");
+  const auto files = FingerprintValidation(plan, **nn::Model::Create(plan.model()), false);
+  ASSERT_TRUE(files.ok()) << files.status();
+  EXPECT_EQ(files->size(), 150u);
+  EXPECT_EQ(files->at(1).count(), 2);
+  EXPECT_THAT(files->at(1).first(), ::testing::EndsWith("many2.npy"));
+  const uint64_t before = files->back().fingerprint();
+  WriteDataFile("many299.npy", NpyBytes("<f4", "(1, 1)", "abce"));
+  const auto after = FingerprintValidation(plan, **nn::Model::Create(plan.model()), false);
+  EXPECT_NE(after->back().fingerprint(), before);
+  EXPECT_EQ(after->front().fingerprint(), files->front().fingerprint());
+}
+
 TEST(JobDataTest, MoreFilesThanWereInspectedAreRefused) {
   const std::string folder = ::testing::TempDir();
   for (const char* name : {"many1.csv", "many2.csv"}) WriteDataFile(name, "x,y\n1,2\n");

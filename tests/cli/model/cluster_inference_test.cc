@@ -80,6 +80,8 @@ TEST_F(InferenceResultsTest, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(results_.next_batch(), 1);
 }
 
+constexpr uint64_t kFingerprint = 77;
+
 // A coordinator whose calls break after each chunk.
 class BreakingCoordinator final : public proto::Coordinator::Service {
  public:
@@ -101,7 +103,10 @@ class BreakingCoordinator final : public proto::Coordinator::Service {
     if (std::exchange(is_full_, false)) return {grpc::StatusCode::RESOURCE_EXHAUSTED, "full"};
     proto::InferenceChunk chunk;
     chunk.set_examples(3);
-    chunk.set_waiting_for(request->first_batch() == 0 ? "for workers" : "");
+    chunk.set_waiting_for(request->first_batch() == 1 ? "" : "for workers");
+    chunk.add_notes(absl::StrCat("note ", request->first_batch()));
+    chunk.set_data_fingerprint(kFingerprint);
+    fingerprints_.push_back(request->data_fingerprint());
     if (request->first_batch() < 3) {
       *chunk.add_batches() = Batch(request->first_batch(), request->first_batch(), 1, width_);
     }
@@ -121,6 +126,7 @@ class BreakingCoordinator final : public proto::Coordinator::Service {
   bool is_full_ = false;  // The next call is refused.
   proto::InferenceRequest request_;
   std::vector<int64_t> first_batches_;
+  std::vector<uint64_t> fingerprints_;
 
  private:
   std::unique_ptr<grpc::Server> server_;
@@ -152,7 +158,8 @@ TEST_F(RunOnClusterTest, ACallThatBreaksIsRepeatedForTheMissingBatches) {
   EXPECT_EQ(result->outputs(0).shape(0), 3);
   ASSERT_EQ(outputs[0].size(), static_cast<size_t>(3 * coordinator_.width_));
   EXPECT_EQ(outputs[0].back(), 2);
-  EXPECT_EQ(err_.str(), "waiting for workers\n");
+  EXPECT_EQ(err_.str(), "note 0\nwaiting for workers\nnote 1\nnote 2\n");
+  EXPECT_THAT(coordinator_.fingerprints_, ElementsAre(0, kFingerprint, kFingerprint));
   EXPECT_TRUE(coordinator_.request_.checkpoint().has_partition());
   EXPECT_TRUE(coordinator_.request_.outputs());
   EXPECT_EQ(coordinator_.request_.data_name(), "--data");

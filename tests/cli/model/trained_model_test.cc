@@ -29,6 +29,15 @@ TEST(TrainedModelTest, NewestCheckpointIsReadUnlessOneIsNamed) {
   EXPECT_THAT(std::string(unknown.status().message()), HasSubstr("no checkpoint 5; there are 2"));
 }
 
+TEST(TrainedModelTest, AnExportedFileIsNoJob) {
+  const std::string state = testing::TempDir() + "/trained_model_test_file";
+  WriteExampleState(state);
+  const auto found = FindTrainedModel(StateSource::Open(state)->get(), state, 0);
+  EXPECT_EQ(found.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(found.status().message()),
+              HasSubstr(state + " is a file: name the job that trained the model"));
+}
+
 TEST(TrainedModelTest, AJobWithoutACheckpointSaysWhetherOneCanCome) {
   FakeSource source;
   source.status.set_job_id(7);

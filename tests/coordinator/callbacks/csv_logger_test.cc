@@ -143,6 +143,49 @@ TEST_F(CsvLoggerTest, AFileThatSomebodyRemovedGetsAllLines) {
   EXPECT_EQ(Text(), "epoch,loss,val_loss\r\n0,0.5,NA\r\n1,0.25,NA\r\n");
 }
 
+TEST_F(CsvLoggerTest, AFileThatAnotherJobHasWrittenToIsNotAsItWasLeft) {
+  for (const bool append : {false, true}) {
+    config_.set_append(append);
+    WriteFile("old\n");
+    CsvLogger log = Make();
+    log.Start(log.SizeBefore());
+    EXPECT_EQ(log.written().end, append ? 4 : 0);
+    for (int64_t epoch = 0; epoch < 2; ++epoch) log.Add(epoch, Trained(0.5), 0);
+    ASSERT_TRUE(log.Flush().ok());
+    const CsvLogger::Written written = log.written();
+    const std::string left = Text();
+    EXPECT_EQ(written.begin, append ? 4 : 0);
+    EXPECT_EQ(written.end, static_cast<int64_t>(left.size()));
+    EXPECT_TRUE(Make().CheckUnchanged(written).ok());
+    std::string other = left;  // Of the same size.
+    other[left.size() - 8] = '7';
+    for (const std::string& changed : {left + "0,1.0,NA\r\n", left.substr(1), other}) {
+      WriteFile(changed);
+      EXPECT_EQ(Make().CheckUnchanged(written),
+                absl::FailedPreconditionError(config_.filename() +
+                                              ": has changed since the job wrote it; move it away, "
+                                              "or write it as it was"))
+          << changed;
+      EXPECT_EQ(Text(), changed);
+    }
+    WriteFile("");
+    EXPECT_TRUE(Make().CheckUnchanged(written).ok()) << "there is nothing to lose";
+    std::remove(config_.filename().c_str());
+    EXPECT_TRUE(Make().CheckUnchanged(written).ok());
+    EXPECT_NE(access(config_.filename().c_str(), F_OK), 0) << "the check creates no file";
+  }
+}
+
+TEST_F(CsvLoggerTest, AJobThatHasWrittenNothingOverwritesTheFileUnlessItAppends) {
+  WriteFile("old\n");
+  EXPECT_TRUE(Make().CheckUnchanged(Make().written()).ok());
+  config_.set_append(true);
+  CsvLogger log = Make();
+  log.Start(log.SizeBefore());
+  WriteFile("old\n0,1.0,NA\r\n");
+  EXPECT_TRUE(absl::IsFailedPrecondition(Make().CheckUnchanged(log.written())));
+}
+
 TEST_F(CsvLoggerTest, AnotherFileIsNotOverwritten) {
   for (const char* text : {"ep", "export PATH=/bin\n", "loss,epoch\r\n"}) {
     WriteFile(text);

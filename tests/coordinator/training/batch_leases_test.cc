@@ -54,6 +54,21 @@ TEST(BatchLeasesTest, TheResultOfASlowWorkerCounts) {
   EXPECT_EQ(leases.missing(), 0);
 }
 
+TEST(BatchLeasesTest, BatchesThatAreTakenBackGoToOthersAndCountOnce) {
+  BatchLeases leases(0, 2);
+  EXPECT_EQ(leases.leased(WorkerTask(0)), 0);
+  ASSERT_EQ(Batches(leases.Grant(WorkerTask(0), 1, 2, kStart)), (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(leases.leased(WorkerTask(0)), 2);
+  leases.TakeBack(WorkerTask(0));
+  leases.TakeBack(WorkerTask(1));
+  EXPECT_EQ(leases.leased(WorkerTask(0)), 0);
+  ASSERT_EQ(Batches(leases.Grant(WorkerTask(1), 1, 2, kStart)), (std::vector<int64_t>{0, 1}));
+  EXPECT_TRUE(leases.Done(WorkerTask(0), 0, kStart));
+  EXPECT_FALSE(leases.Done(WorkerTask(1), 0, kStart));
+  EXPECT_TRUE(leases.Done(WorkerTask(1), 1, kStart));
+  EXPECT_FALSE(leases.Done(WorkerTask(0), 1, kStart));
+}
+
 // Workers that come and go at random: each batch counts once.
 TEST(BatchLeasesTest, EachBatchCountsOnceWhicheverWorkersAreLost) {
   for (uint32_t seed = 0; seed < 200; ++seed) {

@@ -247,6 +247,13 @@ TEST_F(EpochCallbacksTest, TheCsvFileHasEachEpochOnceAfterCrashesAndRollbacks) {
   EXPECT_EQ(run_.csv_begins(0), 0);
   decide(2, true);
   EXPECT_EQ(text(), header + "0,0.0,0.5\r\n1,0.0,0.5\r\n2,0.0,0.5\r\n");
+  // Another job appends to it when this one has ended.
+  EXPECT_TRUE(EpochCallbacks::CheckFiles(plan_, run_).ok());
+  std::ofstream(file, std::ios::app) << "0,1.0,NA\r\n";
+  EXPECT_TRUE(absl::IsFailedPrecondition(EpochCallbacks::CheckFiles(plan_, run_)));
+  // The journal of an older version does not say how the file was left.
+  run_.clear_csv_ends();
+  EXPECT_TRUE(EpochCallbacks::CheckFiles(plan_, run_).ok());
 }
 
 TEST_F(EpochCallbacksTest, AFileThatCannotBeWrittenIsNotedOnce) {

@@ -8,8 +8,6 @@ import json
 import os
 import pathlib
 import sys
-import tempfile
-import unittest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
@@ -24,16 +22,9 @@ import results  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 from cluster import cairn  # noqa: E402
+from identity_job import DataTest, identity  # noqa: E402
 
 NAMES = ["bird", "cat", "été"]
-
-
-def identity(shape):
-    size = int(np.prod(shape))
-    model = keras.Sequential([keras.Input(shape), keras.layers.Flatten(),
-                              keras.layers.Dense(size)])
-    model.set_weights([np.eye(size, dtype="f"), np.zeros(size, "f")])
-    return model
 
 
 def feature(kind, values):
@@ -44,34 +35,7 @@ def feature(kind, values):
     return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
 
 
-class DataFiles(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.random = np.random.default_rng(7)
-
-    def train(self, model, train, **fields):
-        """Trains a step that changes nothing."""
-        model.save(self.folder / "model.keras")
-        job = {"name": "judged", "model": "model.keras", "loss": "mse", "train": train,
-               "optimizer": {"name": "sgd", "learning_rate": 1e-30}, "batch_size": 8, "epochs": 1,
-               **fields}
-        (self.folder / "job.json").write_text(json.dumps(job))
-        return cairn("run", "job.json", "--ps", 1, "--workers", 2, "--state", "state",
-                     folder=self.folder)
-
-    def predict(self, *files):
-        arguments = [one for file in files for one in ("--input", file)]
-        cairn("predict", "judged", *arguments, "--output", "out.npy", "--state", "state",
-              folder=self.folder)
-        return np.load(self.folder / "out.npy")
-
-    def evaluate(self, data):
-        text = cairn("evaluate", "judged", "--data", data, "--state", "state", "--json",
-                     folder=self.folder)
-        return json.loads(text)["loss"]
-
+class DataFiles(DataTest):
     def example(self):
         random = self.random
         features = {

@@ -7,11 +7,8 @@ The judged model of most tests is an identity, so its predictions are the number
 import json
 import os
 import pathlib
-import shutil
 import struct
 import sys
-import tempfile
-import unittest
 import zlib
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -25,16 +22,9 @@ import tensorflow as tf  # noqa: E402
 from PIL import Image  # noqa: E402
 
 from cluster import cairn  # noqa: E402
+from identity_job import DataTest, identity  # noqa: E402
 
 CHANNELS = {"grayscale": 1, "rgb": 3, "rgba": 4}
-
-
-def identity(shape):
-    size = int(np.prod(shape))
-    model = keras.Sequential([keras.Input(shape), keras.layers.Flatten(),
-                              keras.layers.Dense(size)])
-    model.set_weights([np.eye(size, dtype="f"), np.zeros(size, "f")])
-    return model
 
 
 def raw_png(width, height, depth, color, rows, interlace=0, more=None):
@@ -47,13 +37,7 @@ def raw_png(width, height, depth, color, rows, interlace=0, more=None):
             chunk(b"IDAT", pixels) + chunk(b"IEND", b""))
 
 
-class Images(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.random = np.random.default_rng(7)
-
+class Images(DataTest):
     def photo(self, height, width):
         coarse = self.random.integers(0, 256, (height // 7 + 2, width // 7 + 2, 3), dtype="u1")
         pixels = np.array(Image.fromarray(coarse).resize((width, height), Image.BICUBIC))
@@ -104,23 +88,6 @@ class Images(unittest.TestCase):
         self.photo(1200, 1603).save(folder / "large.jpg")
         if cmyk:
             photo.convert("CMYK").save(folder / "cmyk.jpg")
-
-    def train(self, model, source, **fields):
-        """By default trains a step that changes nothing."""
-        shutil.rmtree(self.folder / "state", ignore_errors=True)
-        model.save(self.folder / "model.keras")
-        job = {"name": "judged", "model": "model.keras", "loss": "mse", "train": source,
-               "optimizer": {"name": "sgd", "learning_rate": 1e-30}, "batch_size": 8, "epochs": 1,
-               **fields}
-        (self.folder / "job.json").write_text(json.dumps(job))
-        return cairn("run", "job.json", "--ps", 1, "--workers", 2, "--state", "state",
-                     folder=self.folder)
-
-    def predict(self, *inputs):
-        arguments = [one for each in inputs for one in ("--input", each)]
-        cairn("predict", "judged", *arguments, "--output", "out.npy", "--state", "state",
-              folder=self.folder)
-        return np.load(self.folder / "out.npy")
 
     def check_pixels(self, color_mode, size, **fields):
         """Cairn reads the images of self.folder / "new" as Keras does."""
@@ -213,10 +180,8 @@ class Images(unittest.TestCase):
                 self.folder / "test", labels=None, image_size=(12, 14), shuffle=False,
                 verbose=False, crop_to_aspect_ratio=True).map(lambda x: x * (1 / 255)), verbose=0),
             atol=1e-5)
-        evaluated = json.loads(cairn("evaluate", "judged", "--data", "train", "--state", "state",
-                                     "--json", folder=self.folder))
-        self.assertAlmostEqual(evaluated["loss"] / model.evaluate(dataset("train"), verbose=0)[0],
-                               1, delta=1e-4)
+        self.assertAlmostEqual(
+            self.evaluate("train") / model.evaluate(dataset("train"), verbose=0)[0], 1, delta=1e-4)
 
     def test_damaged_images_are_skipped(self):
         self.write_classes(self.folder / "train", ["a", "b", "c"], 4)

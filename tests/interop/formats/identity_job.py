@@ -1,0 +1,52 @@
+"""Jobs whose model returns its inputs: the predictions are the numbers that Cairn read."""
+
+import json
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+import keras
+import numpy as np
+
+from cluster import cairn
+
+
+def identity(shape):
+    size = int(np.prod(shape))
+    model = keras.Sequential([keras.Input(shape), keras.layers.Flatten(),
+                              keras.layers.Dense(size)])
+    model.set_weights([np.eye(size, dtype="f"), np.zeros(size, "f")])
+    return model
+
+
+class DataTest(unittest.TestCase):
+    """A test with a folder for data files and one job."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.random = np.random.default_rng(7)
+
+    def train(self, model, source, **fields):
+        """By default trains a step that changes nothing. An earlier job is forgotten."""
+        shutil.rmtree(self.folder / "state", ignore_errors=True)
+        model.save(self.folder / "model.keras")
+        job = {"name": "judged", "model": "model.keras", "loss": "mse", "train": source,
+               "optimizer": {"name": "sgd", "learning_rate": 1e-30}, "batch_size": 8, "epochs": 1,
+               **fields}
+        (self.folder / "job.json").write_text(json.dumps(job))
+        return cairn("run", "job.json", "--ps", 1, "--workers", 2, "--state", "state",
+                     folder=self.folder)
+
+    def predict(self, *inputs):
+        arguments = [one for each in inputs for one in ("--input", each)]
+        cairn("predict", "judged", *arguments, "--output", "out.npy", "--state", "state",
+              folder=self.folder)
+        return np.load(self.folder / "out.npy")
+
+    def evaluate(self, data):
+        text = cairn("evaluate", "judged", "--data", data, "--state", "state", "--json",
+                     folder=self.folder)
+        return json.loads(text)["loss"]
