@@ -16,6 +16,7 @@
 #include "job/data_formats/parquet_format.h"
 #include "job/data_formats/text_format.h"
 #include "job/data_formats/tfrecord_format.h"
+#include "job/data_pipeline.h"
 #include "job/model_objectives.h"
 #include "nn/text_input.h"
 
@@ -113,7 +114,8 @@ absl::Status CheckSource(const std::string& path, const proto::DataSource& sourc
   }
   CAIRN_RETURN_IF_ERROR(CheckSkipping(path, source));
   CAIRN_RETURN_IF_ERROR(CheckRows(path, source));
-  return CheckFormat(path, source, needs_labels);
+  CAIRN_RETURN_IF_ERROR(CheckFormat(path, source, needs_labels));
+  return CheckPipeline(path, source, FormatOf(source));
 }
 
 absl::Status CheckFraction(const proto::Job& job) {
@@ -172,6 +174,7 @@ absl::Status CheckSourceFits(const std::string& source_path, const proto::DataSo
   if (format.check_model != nullptr) {
     CAIRN_RETURN_IF_ERROR(format.check_model(path, source, model));
   }
+  CAIRN_RETURN_IF_ERROR(CheckPipelineFitsModel(source_path, source, model));
   if (!format.has_text && nn::TakesText(model)) {
     return Invalid(path, ": the model has an input of text (dtype string), which only ",
                    NamesOfFormats(&DataFormat::has_text), " has");
@@ -238,12 +241,14 @@ const std::vector<DataFormat>& DataFormats() {
       {.name = "idx",
        .lists = [](proto::DataSource* source) { return ArrayFiles(source->mutable_idx()); },
        .file_example = "x.idx",
-       .labels_example = "y.idx"},
+       .labels_example = "y.idx",
+       .filters = RowFilters::kArrays},
       {.name = "npy",
        .lists = [](proto::DataSource* source) { return ArrayFiles(source->mutable_npy()); },
        .extensions = {".npy"},
        .file_example = "x.npy",
-       .labels_example = "y.npy"},
+       .labels_example = "y.npy",
+       .filters = RowFilters::kArrays},
       CsvFormat(),
       Cifar10Format(),
       Cifar100Format(),
@@ -277,6 +282,7 @@ void ReplaceFiles(const std::vector<std::string>& files, proto::DataSource* sour
   if (lists.labels != nullptr) lists.labels->Clear();
   source->clear_sample_weight();
   source->clear_rows();
+  RemoveChoices(source);
 }
 
 proto::DataSource ValidationSource(const proto::Job& job) {
@@ -288,6 +294,10 @@ proto::DataSource ValidationSource(const proto::Job& job) {
     *source.mutable_one_hot_outputs() = train.one_hot_outputs();
   }
   if (!source.has_allow_nan() && train.allow_nan()) source.set_allow_nan(true);
+  if (source.pipeline().empty()) {
+    *source.mutable_pipeline() = train.pipeline();
+    RemoveChoices(&source);
+  }
   const DataFormat* format = FormatOf(source);
   if (format != nullptr && format == FormatOf(train) && format->inherit != nullptr) {
     format->inherit(train, &source);

@@ -16,6 +16,7 @@
 #include "job/data_source.h"
 #include "worker/data/files/load_file.h"
 #include "worker/data/permutation.h"
+#include "worker/data/row_selection.h"
 #include "worker/data/source_arrays.h"
 
 namespace cairn::worker {
@@ -48,17 +49,13 @@ absl::StatusOr<Split> SplitRows(const proto::Job& job, int64_t rows) {
   return split;
 }
 
-// As ChooseTrainingRows.
+// As ChooseTrainingRows. A row is for training if an example that contains it is.
 absl::StatusOr<IsTrainingRow> ChooseRows(const proto::Job& job, int64_t rows) {
-  int64_t first = 0;
-  if (!job.train().rows().empty()) {
-    CAIRN_RETURN_IF_ERROR(CheckRowsExist(job.train(), rows));
-    first = job.train().rows(0);
-    rows = job.train().rows(1) - first;
-  }
-  CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job, rows));
-  return [split, first](int64_t row) {
-    return row >= first && row - first < split.rows && split.IsTraining(row - first);
+  CAIRN_ASSIGN_OR_RETURN(const RowSelection selection,
+                         RowSelection::Create(job.train(), RowSelection(rows)));
+  CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job, selection.examples()));
+  return [split, selection](int64_t row) {
+    return selection.AnyExampleOf(row, [&](int64_t example) { return split.IsTraining(example); });
   };
 }
 
@@ -132,7 +129,8 @@ class Inspection {
     plan.mutable_train_files()->Assign(prints.begin(), prints.end());
     // Before the data are opened: opening CSV encodes text by the vocabularies in the plan.
     ChooseTrainingRows choose;
-    if (job_.has_validation_fraction() || !job_.train().rows().empty()) {
+    if (job_.has_validation_fraction() || !job_.train().rows().empty() ||
+        !job_.train().pipeline().empty()) {
       choose = [this](int64_t rows) { return ChooseRows(job_, rows); };
     }
     CAIRN_RETURN_IF_ERROR(InspectSource(job_.train(), files, choose, &plan));

@@ -102,6 +102,28 @@ TEST(JobDataTest, RowsAreChosenBeforeTheValidationFraction) {
   EXPECT_EQ(InputsOf(*data.validation), (std::vector<float>{5, 6, 7}));
 }
 
+TEST(JobDataTest, ThePipelineComesBeforeTheValidationFraction) {
+  const proto::JobPlan plan = Planned(LinePlan(TenNumbers(
+      R"(, "pipeline": [{"filter": "label <> 4"}, {"shard": {"num_shards": 2, "index": 1}}]},
+         "validation_fraction": 0.5)")));
+  EXPECT_EQ(plan.examples(), 2);
+  const JobData data = Open(plan);
+  EXPECT_EQ(InputsOf(*data.train), (std::vector<float>{1, 3}));
+  EXPECT_EQ(InputsOf(*data.validation), (std::vector<float>{6, 8}));
+}
+
+TEST(JobDataTest, PredictionsAreOfAllRowsAndKeepWindows) {
+  proto::JobPlan plan = LinePlan(TenNumbers(R"(})"));
+  plan.mutable_job()->mutable_train()->add_pipeline()->mutable_window()->set_size(1);
+  plan.mutable_job()->mutable_train()->add_pipeline()->set_take(3);
+  *plan.mutable_job()->mutable_validation() = plan.job().train();
+  plan.mutable_job()->mutable_validation()->clear_pipeline();
+  const auto model = nn::Model::Create(plan.model());
+  const auto inputs = LoadInputs(plan, **model, {});
+  ASSERT_TRUE(inputs.ok()) << inputs.status();
+  EXPECT_EQ((*inputs)->examples(), 10);
+}
+
 TEST(JobDataTest, RowsBeyondTheDataAreRefused) {
   const proto::InspectReply reply =
       InspectJob(InspectOf(LinePlan(TenNumbers(R"(, "rows": [2, 11]})"))), {});
@@ -121,6 +143,23 @@ TEST(JobDataTest, OnlyChosenRowsDecideVocabulariesAndMeans) {
   ASSERT_EQ(reply.data().fills_size(), 1);
   EXPECT_EQ(reply.data().fills(0).value(), 2);
   EXPECT_EQ(reply.examples(), 3);
+}
+
+TEST(JobDataTest, OnlyRowsOfThePipelineDecideVocabulariesAndMeans) {
+  const std::string csv =
+      Quoted(WriteDataFile("steps.csv", "x,k,y\n9,c,0\n1,b,0\n,a,0\n70,z,0\n3,b,0\n50,a,0\n"));
+  const proto::JobPlan plan = LinePlan(R"({"train": {"csv": {"files": [)" + csv +
+                                       R"(], "labels": [{"name": "k", "categorical": true}],
+         "features": [{"name": "x", "missing": {"name": "mean"}}]},
+         "pipeline": [{"filter": "k <> 'z'"}, {"skip": 1}]}, "validation_fraction": 0.25})");
+  const proto::InspectReply reply = InspectJob(InspectOf(plan), {});
+  EXPECT_EQ(reply.error(), "");
+  ASSERT_EQ(reply.data().fills_size(), 1);
+  EXPECT_EQ(reply.data().fills(0).value(), 2);
+  EXPECT_EQ(reply.examples(), 3);
+  EXPECT_EQ(reply.validation_examples(), 1);
+  ASSERT_EQ(reply.data().vocabularies_size(), 1);
+  EXPECT_THAT(reply.data().vocabularies(0).names(), ::testing::ElementsAre("a", "b", "c"));
 }
 
 TEST(JobDataTest, ValidationStepsKeepTheFirstBatches) {
