@@ -225,6 +225,12 @@ absl::StatusOr<proto::ModelSpec> ModelOfRawInputs(const proto::JobPlan& plan) {
         " are replaced, which no layer does; export without the flag and prepare the inputs "
         "before"));
   }
+  if (!plan.job().train().mix().empty()) {
+    return absl::InvalidArgumentError(
+        "--with-preprocessing: the sources of \"mix\" may have different inputs; export without "
+        "the "
+        "flag and prepare the inputs before");
+  }
   const auto& columns = plan.job().train().csv().features();
   const bool has_categories = std::any_of(columns.begin(), columns.end(), job::IsCategorical);
   if (has_categories && job::WindowOf(plan.job().train())) {
