@@ -207,7 +207,8 @@ absl::StatusOr<proto::Job> ReadJobFile(const std::string& file) {
 }
 
 absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json,
-                                                 const proto::DataSource& train) {
+                                                 const proto::DataSource& job_train) {
+  const proto::DataSource train = job::TemplateOf(job_train);
   const bool is_json = !file_or_json.empty() && file_or_json[0] == '{';
   if (!is_json && HoldsExamples(file_or_json, train)) return TrainWithFile(train, file_or_json);
   std::string text = file_or_json;

@@ -76,6 +76,7 @@ proto::InferenceRequest ForWorkers(proto::InferenceRequest request) {
   if (request.outputs() || !plan->job().has_validation_fraction()) {
     plan->mutable_data()->clear_train_files();
     plan->mutable_data()->clear_train_index();
+    plan->mutable_data()->clear_train_mix();
   }
   return request;
 }

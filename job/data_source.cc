@@ -16,6 +16,7 @@
 #include "job/data_formats/parquet_format.h"
 #include "job/data_formats/text_format.h"
 #include "job/data_formats/tfrecord_format.h"
+#include "job/data_pipeline.h"
 #include "job/model_objectives.h"
 #include "nn/text_input.h"
 
@@ -103,8 +104,74 @@ absl::Status CheckRows(const std::string& path, const proto::DataSource& source)
                  "rows; keep one of them");
 }
 
-absl::Status CheckSource(const std::string& path, const proto::DataSource& source,
-                         bool needs_labels = true) {
+// Of a step that takes a source itself or each source of a mixture.
+template <typename Check>
+absl::Status ForEachSource(const std::string& path, const proto::DataSource& source, Check check) {
+  if (source.mix().empty()) return check(path, source);
+  const std::vector<proto::DataSource> sources = SourcesOf(source);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(check(absl::StrCat(path, ".mix[", i, "].source"), sources[i]));
+  }
+  return absl::OkStatus();
+}
+
+// The first field that is set, and is none of `allowed`; empty if there is none.
+std::string OtherField(const proto::DataSource& source, const std::vector<std::string>& allowed) {
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  source.GetReflection()->ListFields(source, &fields);
+  for (const auto* field : fields) {
+    // A flag may be set to its default.
+    const bool is_off = field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_BOOL &&
+                        !source.GetReflection()->GetBool(source, field);
+    if (!is_off && !absl::c_linear_search(allowed, field->name())) return field->name();
+  }
+  return "";
+}
+
+constexpr int kMixedMost = 1000;
+
+absl::Status CheckMix(const std::string& path, const proto::DataSource& source) {
+  const std::string other =
+      OtherField(source, {"mix", "one_hot", "one_hot_outputs", "drop_remainder"});
+  if (!other.empty()) {
+    return Invalid(path, ".", other,
+                   ": stands beside \"mix\"; set it in the sources of the mixture");
+  }
+  if (source.mix_size() > kMixedMost) {
+    return Invalid(path, ".mix: has ", source.mix_size(), " sources, at most ", kMixedMost);
+  }
+  for (int i = 0; i < source.mix_size(); ++i) {
+    const proto::MixedSource& mixed = source.mix(i);
+    const std::string at = absl::StrCat(path, ".mix[", i, "]");
+    if (!mixed.has_source()) {
+      return Invalid(at,
+                     ".source: is missing; for example "
+                     R"({"npy": {"features": "x.npy", "labels": "y.npy"}})");
+    }
+    for (const char* const field :
+         {"mix", "one_hot", "one_hot_outputs", "drop_remainder", "standardize"}) {
+      const auto* const member = mixed.source().GetDescriptor()->FindFieldByName(field);
+      const auto* const reflection = mixed.source().GetReflection();
+      const bool is_set = member->is_repeated() ? reflection->FieldSize(mixed.source(), member) > 0
+                                                : reflection->HasField(mixed.source(), member);
+      if (!is_set) continue;
+      return Invalid(at, ".source.", field, ": is not for a source of a mixture",
+                     absl::string_view(field) == "standardize"
+                         ? "; use \"scale\", or a layer of the model"
+                     : absl::string_view(field) == "mix" ? "; list all sources in one"
+                                                         : "; set it beside \"mix\"");
+    }
+    if (mixed.has_weight() != source.mix(0).has_weight()) {
+      return Invalid(at, ".weight: all sources have weights, or none");
+    }
+    if (!mixed.has_weight() || (std::isfinite(mixed.weight()) && mixed.weight() > 0)) continue;
+    return Invalid(at, ".weight: ", mixed.weight(), " is not a finite number above 0");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPlainSource(const std::string& path, const proto::DataSource& source,
+                              bool needs_labels) {
   if (source.has_scale() && !std::isfinite(source.scale())) {
     return Invalid(path, ".scale: ", source.scale(), " is not a finite number");
   }
@@ -113,7 +180,16 @@ absl::Status CheckSource(const std::string& path, const proto::DataSource& sourc
   }
   CAIRN_RETURN_IF_ERROR(CheckSkipping(path, source));
   CAIRN_RETURN_IF_ERROR(CheckRows(path, source));
-  return CheckFormat(path, source, needs_labels);
+  CAIRN_RETURN_IF_ERROR(CheckFormat(path, source, needs_labels));
+  return CheckPipeline(path, source, FormatOf(source));
+}
+
+absl::Status CheckSource(const std::string& path, const proto::DataSource& source,
+                         bool needs_labels = true) {
+  if (!source.mix().empty()) CAIRN_RETURN_IF_ERROR(CheckMix(path, source));
+  return ForEachSource(path, source, [&](const std::string& at, const proto::DataSource& each) {
+    return CheckPlainSource(at, each, needs_labels);
+  });
 }
 
 absl::Status CheckFraction(const proto::Job& job) {
@@ -123,6 +199,10 @@ absl::Status CheckFraction(const proto::Job& job) {
   }
   if (job.has_validation()) {
     return Invalid("validation_fraction: conflicts with \"validation\"; keep one of them");
+  }
+  if (!job.train().mix().empty()) {
+    return Invalid(
+        "validation_fraction: is not for a mixture; describe the data by \"validation\"");
   }
   const double fraction = job.validation_fraction();
   if (!(fraction > 0 && fraction < 1)) {
@@ -172,6 +252,7 @@ absl::Status CheckSourceFits(const std::string& source_path, const proto::DataSo
   if (format.check_model != nullptr) {
     CAIRN_RETURN_IF_ERROR(format.check_model(path, source, model));
   }
+  CAIRN_RETURN_IF_ERROR(CheckPipelineFitsModel(source_path, source, model));
   if (!format.has_text && nn::TakesText(model)) {
     return Invalid(path, ": the model has an input of text (dtype string), which only ",
                    NamesOfFormats(&DataFormat::has_text), " has");
@@ -208,13 +289,22 @@ absl::Status CheckJobData(const proto::Job& job) {
 }
 
 absl::Status CheckDataFitsModel(const proto::Job& job, const nn::Model& model) {
-  CAIRN_RETURN_IF_ERROR(CheckSourceFits("train", job.train(), model));
+  const auto check = [&model](const std::string& path, const proto::DataSource& source) {
+    return CheckSourceFits(path, source, model);
+  };
+  CAIRN_RETURN_IF_ERROR(ForEachSource("train", job.train(), check));
   if (!job.has_validation()) return absl::OkStatus();
-  return CheckSourceFits("validation", ValidationSource(job), model);
+  return ForEachSource("validation", ValidationSource(job), check);
 }
 
 std::vector<DataFile> FilesOf(const std::string& path, proto::DataSource* source) {
   std::vector<DataFile> files;
+  for (int i = 0; i < source->mix_size(); ++i) {
+    for (const DataFile& file : FilesOf(absl::StrCat(path, ".mix[", i, "].source"),
+                                        source->mutable_mix(i)->mutable_source())) {
+      files.push_back(file);
+    }
+  }
   if (const DataFormat* format = FormatOf(*source)) {
     const std::string field = absl::StrCat(path, ".", format->name, ".");
     const FileLists lists = format->lists(source);
@@ -238,12 +328,14 @@ const std::vector<DataFormat>& DataFormats() {
       {.name = "idx",
        .lists = [](proto::DataSource* source) { return ArrayFiles(source->mutable_idx()); },
        .file_example = "x.idx",
-       .labels_example = "y.idx"},
+       .labels_example = "y.idx",
+       .filters = RowFilters::kArrays},
       {.name = "npy",
        .lists = [](proto::DataSource* source) { return ArrayFiles(source->mutable_npy()); },
        .extensions = {".npy"},
        .file_example = "x.npy",
-       .labels_example = "y.npy"},
+       .labels_example = "y.npy",
+       .filters = RowFilters::kArrays},
       CsvFormat(),
       Cifar10Format(),
       Cifar100Format(),
@@ -277,17 +369,36 @@ void ReplaceFiles(const std::vector<std::string>& files, proto::DataSource* sour
   if (lists.labels != nullptr) lists.labels->Clear();
   source->clear_sample_weight();
   source->clear_rows();
+  RemoveChoices(source);
 }
 
+std::vector<proto::DataSource> SourcesOf(const proto::DataSource& source) {
+  if (source.mix().empty()) return {source};
+  std::vector<proto::DataSource> sources;
+  for (const proto::MixedSource& mixed : source.mix()) {
+    proto::DataSource& each = sources.emplace_back(mixed.source());
+    if (source.one_hot()) each.set_one_hot(true);
+    *each.mutable_one_hot_outputs() = source.one_hot_outputs();
+  }
+  return sources;
+}
+
+proto::DataSource TemplateOf(const proto::DataSource& source) { return SourcesOf(source)[0]; }
+
 proto::DataSource ValidationSource(const proto::Job& job) {
-  const proto::DataSource& train = job.train();
+  const proto::DataSource train = TemplateOf(job.train());
   proto::DataSource source = job.validation();
   source.set_standardize(train.standardize());
   if (!source.has_one_hot() && source.one_hot_outputs().empty()) {
     if (train.one_hot()) source.set_one_hot(true);
     *source.mutable_one_hot_outputs() = train.one_hot_outputs();
   }
+  if (!source.mix().empty()) return source;
   if (!source.has_allow_nan() && train.allow_nan()) source.set_allow_nan(true);
+  if (source.pipeline().empty()) {
+    *source.mutable_pipeline() = train.pipeline();
+    RemoveChoices(&source);
+  }
   const DataFormat* format = FormatOf(source);
   if (format != nullptr && format == FormatOf(train) && format->inherit != nullptr) {
     format->inherit(train, &source);

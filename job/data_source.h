@@ -31,6 +31,13 @@ struct DataFile {
 // job file.
 std::vector<DataFile> FilesOf(const std::string& path, proto::DataSource* source);
 
+// The sources of a mixture, with the fields that they share. Of another source: itself.
+std::vector<proto::DataSource> SourcesOf(const proto::DataSource& source);
+
+// Describes examples of the source that are in other files: itself or, of a mixture, its first
+// source.
+proto::DataSource TemplateOf(const proto::DataSource& source);
+
 // The job's validation source with defaults applied: settings of labels, columns and preprocessing
 // that it does not set are the training source's, except `scale`, which belongs to the files.
 proto::DataSource ValidationSource(const proto::Job& job);

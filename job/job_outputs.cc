@@ -170,6 +170,10 @@ absl::Status ResolveLabels(const std::string& path, const nn::Model& model,
   for (const std::string& output : source->one_hot_outputs()) {
     CAIRN_RETURN_IF_ERROR(FindOutput(path + ".one_hot", output, model).status());
   }
+  for (int i = 0; i < source->mix_size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(ResolveLabels(absl::StrCat(path, ".mix[", i, "].source"), model,
+                                        source->mutable_mix(i)->mutable_source()));
+  }
   const DataFormat* format = FormatOf(*source);
   if (format == nullptr || !format->has_array_files()) return absl::OkStatus();
   return SortLabels(absl::StrCat(path, ".", format->name), model, format->lists(source));

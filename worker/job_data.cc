@@ -13,11 +13,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/failpoint.h"
+#include "common/printable.h"
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "job/data_source.h"
 #include "worker/data/files/load_file.h"
+#include "worker/data/mixture.h"
 #include "worker/data/permutation.h"
+#include "worker/data/row_selection.h"
 #include "worker/data/source_arrays.h"
 
 namespace cairn::worker {
@@ -50,17 +53,13 @@ absl::StatusOr<Split> SplitRows(const proto::Job& job, int64_t rows) {
   return split;
 }
 
-// As ChooseTrainingRows.
+// As ChooseTrainingRows. A row is for training if an example that contains it is.
 absl::StatusOr<IsTrainingRow> ChooseRows(const proto::Job& job, int64_t rows) {
-  int64_t first = 0;
-  if (!job.train().rows().empty()) {
-    CAIRN_RETURN_IF_ERROR(CheckRowsExist(job.train(), rows));
-    first = job.train().rows(0);
-    rows = job.train().rows(1) - first;
-  }
-  CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job, rows));
-  return [split, first](int64_t row) {
-    return row >= first && row - first < split.rows && split.IsTraining(row - first);
+  CAIRN_ASSIGN_OR_RETURN(const RowSelection selection,
+                         RowSelection::Create(job.train(), RowSelection(rows)));
+  CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job, selection.examples()));
+  return [split, selection](int64_t row) {
+    return selection.AnyExampleOf(row, [&](int64_t example) { return split.IsTraining(example); });
   };
 }
 
@@ -93,6 +92,7 @@ constexpr size_t kFileGroupsMax = 256;
 
 using IndexedFiles = google::protobuf::RepeatedPtrField<proto::IndexedFile>;
 using Fingerprints = google::protobuf::RepeatedField<uint64_t>;
+using DataPlans = google::protobuf::RepeatedPtrField<proto::DataPlan>;
 
 // What the inspection of a source finds beside its examples.
 struct Findings {
@@ -122,6 +122,29 @@ absl::StatusOr<SourceFiles> ListJobFiles(const proto::DataSource& source, const 
                    /*needs_labels=*/!model.data_objective().losses().empty());
 }
 
+// Opens the sources of a mixture, each by open(number, source), and mixes them.
+absl::StatusOr<Dataset> OpenMix(
+    const proto::DataSource& mix,
+    const std::function<absl::StatusOr<Dataset>(int number, const proto::DataSource& source)>&
+        open) {
+  std::vector<Dataset> opened;
+  std::vector<int64_t> sizes;
+  std::vector<double> weights;
+  const std::vector<proto::DataSource> sources = job::SourcesOf(mix);
+  for (int i = 0; i < static_cast<int>(sources.size()); ++i) {
+    absl::StatusOr<Dataset> source = open(i, sources[i]);
+    if (!source.ok()) {
+      return absl::Status(source.status().code(),
+                          absl::StrCat("mix[", i, "]: ", source.status().message()));
+    }
+    sizes.push_back(source->examples());
+    opened.push_back(*std::move(source));
+    if (mix.mix(i).has_weight()) weights.push_back(mix.mix(i).weight());
+  }
+  CAIRN_ASSIGN_OR_RETURN(Mixture mixture, Mixture::Create(std::move(sizes), std::move(weights)));
+  return Dataset::Mix(std::move(opened), std::move(mixture));
+}
+
 // ------------------------------------------------------------------------------------ inspection
 
 class Inspection {
@@ -132,12 +155,21 @@ class Inspection {
 
   absl::StatusOr<bool> Train() {
     proto::DataPlan& plan = *reply_.mutable_data();
+    if (!job_.train().mix().empty()) {
+      proto::DamagedRecords damaged;
+      CAIRN_ASSIGN_OR_RETURN(const int64_t examples,
+                             Mix(job_.train(), plan.mutable_train_mix(), &damaged));
+      if (damaged.count() > 0) *plan.mutable_train_damaged() = damaged;
+      reply_.set_examples(examples);
+      return true;
+    }
     CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(job_.train(), model_));
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
     plan.mutable_train_files()->Assign(prints.begin(), prints.end());
     // Before the data are opened: opening CSV encodes text by the vocabularies in the plan.
     ChooseTrainingRows choose;
-    if (job_.has_validation_fraction() || !job_.train().rows().empty()) {
+    if (job_.has_validation_fraction() || !job_.train().rows().empty() ||
+        !job_.train().pipeline().empty()) {
       choose = [this](int64_t rows) { return ChooseRows(job_, rows); };
     }
     CAIRN_RETURN_IF_ERROR(InspectSource(job_.train(), files, choose, &plan));
@@ -160,9 +192,17 @@ class Inspection {
 
   absl::StatusOr<bool> Validation() {
     const proto::DataSource source = job::ValidationSource(job_);
+    proto::DataPlan& plan = *reply_.mutable_data();
+    if (!source.mix().empty()) {
+      proto::DamagedRecords damaged;
+      CAIRN_ASSIGN_OR_RETURN(const int64_t examples,
+                             Mix(source, plan.mutable_validation_mix(), &damaged));
+      if (damaged.count() > 0) *plan.mutable_validation_damaged() = damaged;
+      reply_.set_validation_examples(examples);
+      return true;
+    }
     CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(source, model_));
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
-    proto::DataPlan& plan = *reply_.mutable_data();
     plan.mutable_validation_files()->Assign(prints.begin(), prints.end());
     Findings found;
     CAIRN_ASSIGN_OR_RETURN(const Dataset data,
@@ -174,6 +214,49 @@ class Inspection {
   }
 
  private:
+  // The number of examples in a pass of a mixture.
+  absl::StatusOr<int64_t> Mix(const proto::DataSource& mix, DataPlans* plans,
+                              proto::DamagedRecords* damaged) {
+    const auto open = [&](int, const proto::DataSource& source) -> absl::StatusOr<Dataset> {
+      proto::DataPlan& plan = *plans->Add();
+      CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(source, model_));
+      CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
+      plan.mutable_train_files()->Assign(prints.begin(), prints.end());
+      CAIRN_RETURN_IF_ERROR(InspectSource(source, files, {}, &plan));
+      CAIRN_RETURN_IF_ERROR(CheckFindsNothing(plan));
+      Findings found;
+      CAIRN_ASSIGN_OR_RETURN(Dataset data,
+                             OpenSource(source, files, plan, model_, storage_, nullptr, &found));
+      if (damaged->count() == 0) damaged->set_first_error(found.damaged.first_error());
+      damaged->set_count(damaged->count() + found.damaged.count());
+      plan.mutable_train_index()->Assign(found.index.begin(), found.index.end());
+      return data;
+    };
+    CAIRN_ASSIGN_OR_RETURN(const Dataset data, OpenMix(mix, open));
+    return data.examples();
+  }
+
+  // What is found in one source of a mixture would differ from what is found in the others.
+  static absl::Status CheckFindsNothing(const proto::DataPlan& plan) {
+    if (plan.vocabularies_size() > 0) {
+      const std::string& column = plan.vocabularies(0).column();
+      return absl::InvalidArgumentError(
+          column.empty()
+              ? std::string("list the classes in \"class_names\": all sources of a mixture "
+                            "share them")
+              : absl::StrCat("list the \"vocabulary\" of \"", PrintableLine(column),
+                             "\": all sources of a mixture share it"));
+    }
+    if (plan.fills_size() > 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("replace missing values of \"", PrintableLine(plan.fills(0).column()),
+                       "\" by a number: all sources of a mixture share it"));
+    }
+    if (plan.csv_features().empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "name the columns in \"features\": all sources of a mixture share them");
+  }
+
   const proto::Job& job_;
   const JobModel& model_;
   DataStorage* const storage_;
@@ -242,13 +325,32 @@ absl::StatusOr<Dataset> Open(const proto::DataSource& source, const Fingerprints
   return OpenSource(source, files, plan, model, storage.get(), &planned, nullptr);
 }
 
+// As Open, for a source that may be a mixture. `plans` are those of its sources, or empty if the
+// plan is not theirs.
+absl::StatusOr<Dataset> OpenAny(const proto::DataSource& source, const Fingerprints& inspected,
+                                const IndexedFiles& index, const DataPlans& plans,
+                                const proto::DataPlan& plan, const JobModel& model,
+                                const std::shared_ptr<DataStorage>& storage) {
+  if (source.mix().empty()) return Open(source, inspected, index, plan, model, storage);
+  return OpenMix(source, [&](int number, const proto::DataSource& each) {
+    const proto::DataPlan none;
+    const proto::DataPlan& its = number < plans.size() ? plans[number] : none;
+    return Open(each, its.train_files(), its.train_index(), its, model, storage);
+  });
+}
+
 // Opens the training data and, with a validation_fraction, the validation data, which are a part of
 // the same files.
 absl::Status OpenTraining(const proto::JobPlan& plan, const JobModel& model,
                           const std::shared_ptr<DataStorage>& storage, JobData* data) {
-  CAIRN_ASSIGN_OR_RETURN(const Dataset all,
-                         Open(plan.job().train(), plan.data().train_files(),
-                              plan.data().train_index(), plan.data(), model, storage));
+  CAIRN_ASSIGN_OR_RETURN(
+      const Dataset all,
+      OpenAny(plan.job().train(), plan.data().train_files(), plan.data().train_index(),
+              plan.data().train_mix(), plan.data(), model, storage));
+  if (!plan.job().train().mix().empty()) {
+    data->train = std::make_shared<const Dataset>(all);
+    return absl::OkStatus();
+  }
   CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(plan.job(), all.examples()));
   data->train = std::make_shared<const Dataset>(all.Subset(0, split.training, split.order));
   if (split.training == split.rows) return absl::OkStatus();
@@ -278,9 +380,10 @@ absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& 
     const std::string name =
         validation_name.empty() ? FieldOf("validation", job.validation()) : validation_name;
     CAIRN_ASSIGN_OR_RETURN(Dataset opened, Within<Dataset>(name, [&] {
-                             return Open(job::ValidationSource(job), plan.data().validation_files(),
-                                         plan.data().validation_index(), plan.data(), model,
-                                         storage);
+                             return OpenAny(
+                                 job::ValidationSource(job), plan.data().validation_files(),
+                                 plan.data().validation_index(), plan.data().validation_mix(),
+                                 plan.data(), model, storage);
                            }));
     data.validation = std::make_shared<const Dataset>(std::move(opened));
   }

@@ -37,6 +37,7 @@ absl::Status ChooseData(const std::string& data, bool on_cluster, proto::JobPlan
   job->clear_validation_steps();
   plan->mutable_data()->clear_validation_files();
   plan->mutable_data()->clear_validation_index();
+  plan->mutable_data()->clear_validation_mix();
   if (data == "train") {
     *job->mutable_validation() = job->train();
     return absl::OkStatus();

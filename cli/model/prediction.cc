@@ -30,7 +30,8 @@ absl::StatusOr<proto::DataSource> PredictionSource(const proto::JobPlan& plan,
                                                    const PredictionInput& input) {
   const std::vector<std::string>& files = input.files;
   const proto::Job& job = plan.job();
-  proto::DataSource source = job.has_validation() ? job::ValidationSource(job) : job.train();
+  proto::DataSource source =
+      job::TemplateOf(job.has_validation() ? job::ValidationSource(job) : job.train());
   const auto npys = std::count_if(files.begin(), files.end(), IsNpy);
   if (npys != 0 && npys != static_cast<int64_t>(files.size())) {
     return absl::InvalidArgumentError("--input: some files are .npy and some are not");

@@ -1,5 +1,6 @@
 #include "cli/model/raw_inputs.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "job/data_formats/csv_format.h"
+#include "job/data_pipeline.h"
 
 namespace cairn::cli {
 namespace {
@@ -222,6 +224,19 @@ absl::StatusOr<proto::ModelSpec> ModelOfRawInputs(const proto::JobPlan& plan) {
         "--with-preprocessing: missing values of column ", column,
         " are replaced, which no layer does; export without the flag and prepare the inputs "
         "before"));
+  }
+  if (!plan.job().train().mix().empty()) {
+    return absl::InvalidArgumentError(
+        "--with-preprocessing: the sources of \"mix\" may have different inputs; export without "
+        "the "
+        "flag and prepare the inputs before");
+  }
+  const auto& columns = plan.job().train().csv().features();
+  const bool has_categories = std::any_of(columns.begin(), columns.end(), job::IsCategorical);
+  if (has_categories && job::WindowOf(plan.job().train())) {
+    return absl::InvalidArgumentError(
+        "--with-preprocessing: an input is a window of rows with names, which no layer takes; "
+        "export without the flag and prepare the inputs before");
   }
   auto model = Preprocessing(plan).Run();
   if (model.ok()) return model;

@@ -38,6 +38,7 @@ DataFormat Cifar10Format() {
       .lists = [](proto::DataSource* source) { return ExampleFiles(source->mutable_cifar10()); },
       .extensions = {".bin"},
       .file_example = "data_batch_*.bin",
+      .filters = RowFilters::kArrays,
       .check_model = CheckModel};
 }
 
@@ -47,6 +48,7 @@ DataFormat Cifar100Format() {
       .lists = [](proto::DataSource* source) { return ExampleFiles(source->mutable_cifar100()); },
       .extensions = {".bin"},
       .file_example = "train.bin",
+      .filters = RowFilters::kArrays,
       .check = CheckLabels,
       .check_model = CheckModel,
       .inherit = InheritLabels};

@@ -147,6 +147,7 @@ DataFormat CsvFormat() {
           .file_example = "train-*.csv",
           .labels_example = "LABEL_COLUMN",
           .skips_damaged = true,
+          .filters = RowFilters::kReader,
           .has_text = true,
           .check = CheckColumns,
           .check_model = CheckModel,

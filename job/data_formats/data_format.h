@@ -43,6 +43,13 @@ FileLists ExampleFiles(Source* source) {
   return {"files", source->mutable_files()};
 }
 
+// Where the rows of a format are compared with a filter of a pipeline.
+enum class RowFilters {
+  kNone,    // It has no columns: there are no filters and no windows.
+  kArrays,  // The columns are the elements of its arrays: label, feature_0, feature_1 ...
+  kReader,  // The reader compares the columns of the files, and does not encode other rows.
+};
+
 // The rules of a format of data files: its fields in the job file, and what `cairn submit` checks
 // without reading files. A format is a member of proto::DataSource.format and one line of the table
 // in job/data_source.cc. The table in worker/data/source_arrays.cc has its reader.
@@ -58,6 +65,7 @@ struct DataFormat {
 
   // Whether records that cannot be read can be told from their neighbors (DataSource.skip_damaged).
   bool skips_damaged = false;
+  RowFilters filters = RowFilters::kNone;
   // Whether it has texts, for inputs of dtype string.
   bool has_text = false;
   // Whether its list names folders, for `cairn evaluate --data FOLDER`.

@@ -50,6 +50,7 @@ DataFormat NpzFormat() {
           .extensions = {".npz"},
           .file_example = "mnist.npz",
           .labels_example = "y_train",
+          .filters = RowFilters::kArrays,
           .check = CheckArrays,
           .check_model = CheckModel,
           .inherit = Inherit};

@@ -39,6 +39,7 @@ DataFormat TfrecordFormat() {
       .file_example = "train-*.tfrecord",
       .labels_example = "LABEL_FEATURE",
       .skips_damaged = true,
+      .filters = RowFilters::kReader,
       .has_text = true,
       .check = CheckFeatures,
       .check_model = CheckModel,

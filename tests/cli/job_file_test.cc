@@ -152,7 +152,8 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
        "train.picture: unknown field; known here: idx, npy, csv, cifar10, cifar100, tfrecord, npz, "
        "images, parquet, text, "
        "scale, "
-       "standardize, one_hot, allow_nan, sample_weight, skip_damaged, rows, drop_remainder"},
+       "standardize, one_hot, allow_nan, sample_weight, skip_damaged, rows, drop_remainder, "
+       "pipeline, mix"},
       {RefusalWith("/train/npy", json::object()),
        "train: has both \"idx\" and \"npy\"; keep one of them"},
       {RefusalWith("/name", 5), "name: 5 is not a string"},

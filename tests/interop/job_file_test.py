@@ -69,6 +69,11 @@ class JobFile(unittest.TestCase):
         for here, there in zip(self.twin.get_weights(), self.model.get_weights()):
             np.testing.assert_allclose(here, there, atol=1e-4)
 
+    def assert_same_validation(self, status, history):
+        """Compares an evaluation on the validation data of the job with Keras's last one."""
+        result = cluster.tool.objects("evaluate", str(status["job"]), "--json")[-1]
+        self.assertAlmostEqual(result["loss"], history["val_loss"][-1], delta=1e-4)
+
     def assert_same_log(self, here, there):
         """Compares the files of Cairn's csv_logger and of Keras's CSVLogger."""
         files = []
@@ -206,6 +211,92 @@ class JobFile(unittest.TestCase):
         self.assertEqual(status["batches_per_epoch"], 4)
         self.assert_same_weights()
         self.assertAlmostEqual(status["loss"], history["loss"][-1], delta=1e-4)
+
+    def test_a_pipeline_chooses_the_rows_of_tf_data(self):
+        with open(f"{self.folder}/xy.csv", "w", encoding="utf-8") as file:
+            file.write("a,b,c,d,y\n")
+            for x, y in zip(self.x, self.y):
+                file.write(",".join(repr(float(value)) for value in [*x, *y]) + "\n")
+        with tf.io.TFRecordWriter(f"{self.folder}/xy.tfrecord") as file:
+            for x, y in zip(self.x, self.y):
+                file.write(tf.train.Example(features=tf.train.Features(feature={
+                    "x": tf.train.Feature(float_list=tf.train.FloatList(value=x)),
+                    "b": tf.train.Feature(float_list=tf.train.FloatList(value=x[1:2])),
+                    "y": tf.train.Feature(float_list=tf.train.FloatList(value=y))})).SerializeToString())
+        data = tf.data.Dataset.from_tensor_slices((self.x, self.y))
+        chosen = data.filter(lambda x, y: x[1] > -0.5).skip(3).shard(2, 1).take(11)
+        validation = data.shard(3, 2).take(7)
+        history = self.model.fit(chosen.batch(BATCH), epochs=2, verbose=0,
+                                 validation_data=validation.batch(BATCH)).history
+        initial = self.twin.get_weights()
+        for column, source in (("feature_1", self.source()),
+                               ("b", {"csv": {"files": "xy.csv", "labels": "y"}}),
+                               ("b", {"tfrecord": {"files": "xy.tfrecord", "features": "x",
+                                                   "labels": "y"}})):
+            self.twin.set_weights(initial)
+            status = self.run_job(
+                epochs=2,
+                train={**source, "pipeline": [{"filter": f"{column} > -0.5"}, {"skip": 3},
+                                              {"shard": {"num_shards": 2, "index": 1}},
+                                              {"take": 11}]},
+                validation={**source, "pipeline": [{"shard": {"num_shards": 3, "index": 2}},
+                                                   {"take": 7}]})
+            self.assertEqual(status["batches_per_epoch"], 2)
+            self.assert_same_weights()
+            self.assertAlmostEqual(status["loss"], history["loss"][-1], delta=1e-4)
+            self.assert_same_validation(status, history)
+
+    def test_a_mixture_is_that_of_tf_data(self):
+        """Three passes: the longer source goes on where the pass before it ended."""
+        sources = [{"source": self.source(rows=[0, 10]), "weight": 0.25},
+                   {"source": self.source(pipeline=[{"skip": 10}]), "weight": 0.75}]
+        status = self.run_job(epochs=3, train={"mix": sources}, validation={"mix": [
+            {"source": each["source"]} for each in sources]})
+        data = tf.data.Dataset.from_tensor_slices((self.x, self.y))
+        mixed = tf.data.Dataset.choose_from_datasets(
+            [data.take(10).repeat(), data.skip(10).repeat()],
+            tf.data.Dataset.from_tensor_slices(np.array([1, 1, 1, 0], "int64")).repeat())
+        history = self.model.fit(mixed.batch(BATCH), epochs=3, steps_per_epoch=5, verbose=0,
+                                 validation_data=(self.x, self.y)).history
+        self.assertEqual(status["batches_per_epoch"], 5)
+        self.assert_same_weights()
+        self.assertAlmostEqual(status["loss"], history["loss"][-1], delta=1e-4)
+        self.assert_same_validation(status, history)
+
+    def test_windows_are_those_of_tf_data_and_of_timeseries(self):
+        size, shift, stride = 4, 3, 2
+        self.twin = keras.Sequential([keras.Input((size, 4)), layers.SimpleRNN(3),
+                                      layers.Dense(1)])
+        self.model = keras.models.clone_model(self.twin)
+        self.model.compile(keras.optimizers.SGD(0.1), "mse")
+        initial = self.twin.get_weights()
+        for offset in (None, 0, 9):
+            self.twin.set_weights(initial)
+            self.model.set_weights(initial)
+            window = {"size": size, "shift": shift, "stride": stride}
+            windows = tf.data.Dataset.from_tensor_slices(self.x).window(
+                size, shift, stride, drop_remainder=True).flat_map(lambda rows: rows.batch(size))
+            first = (size - 1) * stride if offset is None else offset
+            data = tf.data.Dataset.zip(
+                windows, tf.data.Dataset.from_tensor_slices(self.y[first::shift]))
+            if offset is not None:
+                window["label_offset"] = offset
+            if offset == 0:
+                data = keras.utils.timeseries_dataset_from_array(
+                    self.x, self.y, size, sequence_stride=shift, sampling_rate=stride,
+                    batch_size=None)
+            status = self.run_job(epochs=2, train=self.source(pipeline=[{"window": window}]))
+            history = self.model.fit(data.batch(BATCH), epochs=2, verbose=0).history
+            self.assert_same_weights()
+            self.assertAlmostEqual(status["loss"], history["loss"][-1], delta=1e-4)
+        job = str(status["job"])
+        cluster.tool.run("predict", job, "--input", f"{self.folder}/x.npy",
+                         "--output", f"{self.folder}/p.npy")
+        np.testing.assert_allclose(np.load(f"{self.folder}/p.npy"),
+                                   self.model.predict(windows.batch(BATCH), verbose=0), atol=1e-4)
+        result = cluster.tool.objects("evaluate", job, "--data", "train", "--json")[-1]
+        self.assertAlmostEqual(result["loss"], self.model.evaluate(data.batch(BATCH), verbose=0),
+                               delta=1e-4)
 
     def test_steps_per_epoch_repeats_the_data(self):
         self.run_job(epochs=3, steps_per_epoch=10)

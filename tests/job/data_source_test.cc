@@ -86,6 +86,63 @@ TEST(DataSourceTest, WrongChoicesOfRowsAreNamed) {
                   .ok());
 }
 
+TEST(DataSourceTest, MistakesInMixturesAreNamed) {
+  const std::string npy = R"({"npy": {"features": ["x"], "labels": ["y"]})";
+  const auto mix = [&npy](const std::string& second, const std::string& beside = "") {
+    return R"({"train": {"mix": [{"source": )" + npy + R"(}, "weight": 1}, )" + second + "]" +
+           beside + "}}";
+  };
+  const std::string good = R"({"source": )" + npy + R"(}, "weight": 2.5})";
+  EXPECT_EQ(
+      CheckJobData(JobOf(mix(good, R"(, "one_hot": true, "drop_remainder": true)"))).message(), "");
+  const std::vector<Case> cases = {
+      {mix(good, R"(, "npy": {"features": ["x"], "labels": ["y"]})"),
+       R"(train.npy: stands beside "mix"; set it in the sources of the mixture)"},
+      {mix(good, R"(, "scale": 2)"),
+       R"(train.scale: stands beside "mix"; set it in the sources of the mixture)"},
+      {mix(R"({"weight": 2})"),
+       R"(train.mix[1].source: is missing; for example {"npy": {"features": "x.npy", "labels": )"
+       R"("y.npy"}})"},
+      {mix(R"({"source": )" + npy + "}}"),
+       "train.mix[1].weight: all sources have weights, or none"},
+      {mix(R"({"source": )" + npy + R"(}, "weight": 0})"),
+       "train.mix[1].weight: 0 is not a finite number above 0"},
+      {mix(R"({"source": )" + npy + R"(}, "weight": "Infinity"})"),
+       "train.mix[1].weight: inf is not a finite number above 0"},
+      {mix(R"({"source": {"mix": [)" + good + R"(]}, "weight": 1})"),
+       "train.mix[1].source.mix: is not for a source of a mixture; list all sources in one"},
+      {mix(R"({"source": )" + npy + R"(, "one_hot": true}, "weight": 1})"),
+       R"(train.mix[1].source.one_hot: is not for a source of a mixture; set it beside "mix")"},
+      {mix(R"({"source": )" + npy + R"(, "standardize": true}, "weight": 1})"),
+       R"(train.mix[1].source.standardize: is not for a source of a mixture; use "scale", or a )"
+       "layer of the model"},
+      {mix(R"({"source": )" + npy + R"(, "rows": [5, 5]}, "weight": 1})"),
+       "train.mix[1].source.rows: [5, 5] are no rows; the first is 0 or more, and the end is above "
+       "it"},
+      {R"({"validation_fraction": 0.5, "train": {"mix": [)" + good + "]}}",
+       R"(validation_fraction: is not for a mixture; describe the data by "validation")"},
+  };
+  for (const Case& one : cases) EXPECT_EQ(CheckJobData(JobOf(one.job)).message(), one.message);
+}
+
+TEST(DataSourceTest, ASourceOfAMixtureDescribesOtherFiles) {
+  proto::Job job = JobOf(R"({"train": {"one_hot": true, "mix": [
+      {"source": {"csv": {"files": ["a"], "labels": [{"name": "y"}]}}},
+      {"source": {"npy": {"features": ["x"], "labels": ["y"]}}}]},
+      "validation": {"csv": {"files": ["b"]}}})");
+  EXPECT_EQ(SourcesOf(job.train()).size(), 2u);
+  EXPECT_TRUE(SourcesOf(job.train())[1].one_hot());
+  EXPECT_TRUE(TemplateOf(job.train()).has_csv());
+  const proto::DataSource validation = ValidationSource(job);
+  EXPECT_EQ(validation.csv().labels(0).name(), "y");
+  EXPECT_TRUE(validation.one_hot());
+  std::vector<std::string> paths;
+  for (const DataFile& file : FilesOf("train", job.mutable_train())) paths.push_back(file.path);
+  EXPECT_EQ(paths, (std::vector<std::string>{"train.mix[0].source.csv.files[0]",
+                                             "train.mix[1].source.npy.features[0]",
+                                             "train.mix[1].source.npy.labels[0]"}));
+}
+
 TEST(DataSourceTest, EveryMistakeIsNamedWithItsPath) {
   const std::string npy = kNpy;
   const std::vector<Case> cases = {

@@ -102,6 +102,100 @@ TEST(JobDataTest, RowsAreChosenBeforeTheValidationFraction) {
   EXPECT_EQ(InputsOf(*data.validation), (std::vector<float>{5, 6, 7}));
 }
 
+TEST(JobDataTest, ThePipelineComesBeforeTheValidationFraction) {
+  const proto::JobPlan plan = Planned(LinePlan(TenNumbers(
+      R"(, "pipeline": [{"filter": "label <> 4"}, {"shard": {"num_shards": 2, "index": 1}}]},
+         "validation_fraction": 0.5)")));
+  EXPECT_EQ(plan.examples(), 2);
+  const JobData data = Open(plan);
+  EXPECT_EQ(InputsOf(*data.train), (std::vector<float>{1, 3}));
+  EXPECT_EQ(InputsOf(*data.validation), (std::vector<float>{6, 8}));
+}
+
+TEST(JobDataTest, PredictionsAreOfAllRowsAndKeepWindows) {
+  proto::JobPlan plan = LinePlan(TenNumbers(R"(})"));
+  plan.mutable_job()->mutable_train()->add_pipeline()->mutable_window()->set_size(1);
+  plan.mutable_job()->mutable_train()->add_pipeline()->set_take(3);
+  *plan.mutable_job()->mutable_validation() = plan.job().train();
+  plan.mutable_job()->mutable_validation()->clear_pipeline();
+  const auto model = nn::Model::Create(plan.model());
+  const auto inputs = LoadInputs(plan, **model, {});
+  ASSERT_TRUE(inputs.ok()) << inputs.status();
+  EXPECT_EQ((*inputs)->examples(), 10);
+}
+
+// The numbers from `first` on as features and labels.
+std::string NumbersFrom(int first, int count) {
+  std::vector<float> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), static_cast<float>(first));
+  const std::string file =
+      Quoted(WriteDataFile("from" + std::to_string(first) + ".npy",
+                           NpyBytes("<f4", "(" + std::to_string(count) + ", 1)", Raw(numbers))));
+  return R"({"npy": {"features": [)" + file + R"(], "labels": [)" + file + "]}";
+}
+
+std::string MixOf(const std::string& first_weight, const std::string& second_weight) {
+  return R"({"mix": [{"source": )" + NumbersFrom(0, 4) + R"(, "scale": 10})" + first_weight +
+         R"(}, {"source": )" + NumbersFrom(100, 20) + R"(, "pipeline": [{"take": 8}]})" +
+         second_weight + "}]}";
+}
+
+TEST(JobDataTest, AMixtureHasTheRowsOfItsSourcesByTheirWeights) {
+  const proto::JobPlan plan =
+      Planned(LinePlan(R"({"train": )" + MixOf(R"(, "weight": 1)", R"(, "weight": 1)") +
+                       R"(, "validation": )" + MixOf("", "") + "}"));
+  EXPECT_EQ(plan.examples(), 8);
+  EXPECT_EQ(plan.validation_examples(), 12);
+  const JobData data = Open(plan);
+  EXPECT_EQ(InputsOf(*data.train), (std::vector<float>{100, 0, 101, 10, 102, 20, 103, 30}));
+  EXPECT_EQ(InputsOf(*data.validation),
+            (std::vector<float>{100, 101, 0, 102, 103, 10, 104, 105, 20, 106, 107, 30}));
+  // The second pass goes on in the longer source and repeats the shorter one.
+  std::vector<float> second(8);
+  ASSERT_TRUE(data.train->ReadLabels(0, {8, 9, 10, 11, 12, 13, 14, 15}, second.data()).ok());
+  EXPECT_EQ(second, (std::vector<float>{104, 0, 105, 1, 106, 2, 107, 3}));
+  EXPECT_TRUE(data.train->in_memory());
+  EXPECT_FALSE(data.train->has_weights());
+  EXPECT_TRUE(data.train->CheckUnchanged().ok());
+}
+
+TEST(JobDataTest, SomeSourcesOfAMixtureMayHaveSampleWeights) {
+  const std::string weights =
+      Quoted(WriteDataFile("w.npy", NpyBytes("<f4", "(4,)", Raw<float>({0.5, 2, 3, 4}))));
+  std::string mix = MixOf("", "");
+  mix.insert(mix.find(R"("scale")"), R"("sample_weight": [)" + weights + "], ");
+  const JobData data = Open(Planned(LinePlan(R"({"train": )" + mix + "}")));
+  ASSERT_TRUE(data.train->has_weights());
+  std::vector<float> read(4);
+  ASSERT_TRUE(data.train->ReadWeights({0, 1, 2, 5}, read.data()).ok());
+  EXPECT_EQ(read, (std::vector<float>{1, 1, 0.5, 2}));
+}
+
+TEST(JobDataTest, WhatSourcesOfAMixtureMustShareIsNotFoundInOne) {
+  const auto error_of = [](const std::string& csv) {
+    const std::string file = Quoted(WriteDataFile("m.csv", "x,y\n1,a\n,b\n"));
+    const auto plan = LinePlan(R"({"train": {"mix": [{"source": {"csv": {"files": [)" + file +
+                               "], " + csv + "}}}]}}");
+    return InspectJob(InspectOf(plan), {}).error();
+  };
+  EXPECT_EQ(error_of(R"("labels": [{"name": "x"}])"),
+            "job field train: mix[0]: name the columns in \"features\": all sources of a mixture "
+            "share them");
+  EXPECT_EQ(
+      error_of(R"("features": [{"name": "x"}], "labels": [{"name": "y", "categorical": true}])"),
+      "job field train: mix[0]: list the \"vocabulary\" of \"y\": all sources of a mixture share "
+      "it");
+  EXPECT_EQ(
+      error_of(R"("features": [{"name": "x", "missing": {"name": "mean"}}],
+                        "labels": [{"name": "y", "vocabulary": ["a", "b"]}])"),
+      "job field train: mix[0]: replace missing values of \"x\" by a number: all sources of a "
+      "mixture share it");
+  EXPECT_NE(
+      error_of(R"("features": [{"name": "x"}], "labels": [{"name": "y", "vocabulary": ["a"]}])")
+          .find("job field train: mix[0]: data file "),
+      std::string::npos);
+}
+
 TEST(JobDataTest, RowsBeyondTheDataAreRefused) {
   const proto::InspectReply reply =
       InspectJob(InspectOf(LinePlan(TenNumbers(R"(, "rows": [2, 11]})"))), {});
@@ -121,6 +215,23 @@ TEST(JobDataTest, OnlyChosenRowsDecideVocabulariesAndMeans) {
   ASSERT_EQ(reply.data().fills_size(), 1);
   EXPECT_EQ(reply.data().fills(0).value(), 2);
   EXPECT_EQ(reply.examples(), 3);
+}
+
+TEST(JobDataTest, OnlyRowsOfThePipelineDecideVocabulariesAndMeans) {
+  const std::string csv =
+      Quoted(WriteDataFile("steps.csv", "x,k,y\n9,c,0\n1,b,0\n,a,0\n70,z,0\n3,b,0\n50,a,0\n"));
+  const proto::JobPlan plan = LinePlan(R"({"train": {"csv": {"files": [)" + csv +
+                                       R"(], "labels": [{"name": "k", "categorical": true}],
+         "features": [{"name": "x", "missing": {"name": "mean"}}]},
+         "pipeline": [{"filter": "k <> 'z'"}, {"skip": 1}]}, "validation_fraction": 0.25})");
+  const proto::InspectReply reply = InspectJob(InspectOf(plan), {});
+  EXPECT_EQ(reply.error(), "");
+  ASSERT_EQ(reply.data().fills_size(), 1);
+  EXPECT_EQ(reply.data().fills(0).value(), 2);
+  EXPECT_EQ(reply.examples(), 3);
+  EXPECT_EQ(reply.validation_examples(), 1);
+  ASSERT_EQ(reply.data().vocabularies_size(), 1);
+  EXPECT_THAT(reply.data().vocabularies(0).names(), ::testing::ElementsAre("a", "b", "c"));
 }
 
 TEST(JobDataTest, ValidationStepsKeepTheFirstBatches) {

@@ -88,6 +88,7 @@ const char* ElementName(ElementType type) { return RowOf(type).name; }
 
 Array::Array(std::shared_ptr<const FileBytes> file, int64_t rows, const Layout& layout)
     : layout_(layout),
+      row_shape_(layout.row_shape),
       elements_(nn::ElementCount(layout.row_shape)),
       row_bytes_(elements_ * ElementBytes(layout.type)) {
   if (layout_.stride == 0) layout_.stride = row_bytes_;
@@ -113,7 +114,21 @@ absl::Status Array::Append(const Array& other) {
   return absl::OkStatus();
 }
 
-Array Array::Rows(int64_t first, int64_t end) const {
+Array Array::Select(const RowSelection& selection) const {
+  if (selection.is_range()) {
+    const int64_t first = selection.examples() == 0 ? 0 : selection.RowOf(0);
+    return Range(first, first + selection.examples());
+  }
+  Array selected = *this;
+  selected.selection_ = selection;
+  if (selection.size() == 1) return selected;
+  selected.row_shape_.insert(selected.row_shape_.begin(), selection.size());
+  selected.elements_ *= selection.size();
+  return selected;
+}
+
+// The other files are not opened.
+Array Array::Range(int64_t first, int64_t end) const {
   Array selected = *this;
   selected.parts_.clear();
   selected.ends_.clear();
@@ -148,15 +163,57 @@ int Array::PartOf(int64_t row) const {
 }
 
 std::string Array::Place(int64_t row) const {
-  const int part = PartOf(row);
+  const int64_t file_row = FileRow(row);
+  const int part = PartOf(file_row);
   return absl::StrCat(parts_[part].file->name(), ", row ",
-                      parts_[part].first_row + row - FirstRow(part));
+                      parts_[part].first_row + file_row - FirstRow(part));
 }
 
 absl::StatusOr<const char*> Array::Row(int64_t row, std::string* scratch) const {
+  return size() == 1 ? ReadFileRow(FileRow(row), scratch) : ReadWindow(row, scratch);
+}
+
+absl::StatusOr<const char*> Array::ReadFileRow(int64_t row, std::string* scratch) const {
   const int part = PartOf(row);
   return parts_[part].file->Read(parts_[part].offset + (row - FirstRow(part)) * layout_.stride,
                                  row_bytes_, scratch);
+}
+
+bool Array::IsAdjacent(int64_t row) const {
+  return layout_.stride == row_bytes_ && LastFileRow(row) - FileRow(row) == size() - 1;
+}
+
+const char* Array::RowWithin(int64_t row, const char* bytes, int64_t first,
+                             std::string* scratch) const {
+  const char* const begin = bytes + (FileRow(row) - first) * layout_.stride;
+  if (size() == 1 || IsAdjacent(row)) return begin;
+  scratch->clear();
+  for (int64_t place = 0; place < size(); ++place) {
+    scratch->append(bytes + (FileRow(row, place) - first) * layout_.stride, row_bytes_);
+  }
+  return scratch->data();
+}
+
+absl::StatusOr<const char*> Array::ReadWindow(int64_t row, std::string* scratch) const {
+  const int64_t first = FileRow(row);
+  const int64_t span = (LastFileRow(row) - first) * layout_.stride + row_bytes_;
+  const int part = PartOf(first);
+  const uint64_t offset = parts_[part].offset + (first - FirstRow(part)) * layout_.stride;
+  std::string read;
+  if (LastFileRow(row) < ends_[part]) {
+    if (IsAdjacent(row)) return parts_[part].file->Read(offset, span, scratch);
+    // One read, unless most of it would be of other rows.
+    if (span <= std::max(kScanBytes, 2 * size() * row_bytes_)) {
+      CAIRN_ASSIGN_OR_RETURN(const char* const bytes, parts_[part].file->Read(offset, span, &read));
+      return RowWithin(row, bytes, first, scratch);
+    }
+  }
+  scratch->clear();
+  for (int64_t place = 0; place < size(); ++place) {
+    CAIRN_ASSIGN_OR_RETURN(const char* const bytes, ReadFileRow(FileRow(row, place), &read));
+    scratch->append(bytes, row_bytes_);
+  }
+  return scratch->data();
 }
 
 absl::Status Array::ForEachRow(
@@ -164,18 +221,27 @@ absl::Status Array::ForEachRow(
   // Many rows at a time: one system call for each row would dominate the time of a scan.
   const int64_t step = std::max<int64_t>(1, kScanBytes / std::max<int64_t>(1, layout_.stride));
   std::string scratch;
-  for (int part = 0; part < static_cast<int>(parts_.size()); ++part) {
-    const int64_t first = FirstRow(part);
-    const int64_t rows = ends_[part] - first;
-    for (int64_t begin = 0; begin < rows; begin += step) {
-      const int64_t count = std::min(step, rows - begin);
-      CAIRN_ASSIGN_OR_RETURN(
-          const char* bytes,
-          parts_[part].file->Read(parts_[part].offset + begin * layout_.stride,
-                                  (count - 1) * layout_.stride + row_bytes_, &scratch));
-      for (int64_t i = 0; i < count; ++i) {
-        CAIRN_RETURN_IF_ERROR(visit(first + begin + i, bytes + i * layout_.stride));
-      }
+  std::string window;
+  for (int64_t row = 0; row < rows();) {
+    const int64_t first = FileRow(row);
+    const int part = PartOf(first);
+    const int64_t end = std::min(ends_[part], first + step);
+    if (LastFileRow(row) >= end) {
+      // A window across files, or a large one.
+      CAIRN_ASSIGN_OR_RETURN(const char* const bytes, Row(row, &scratch));
+      CAIRN_RETURN_IF_ERROR(visit(row, bytes));
+      ++row;
+      continue;
+    }
+    int64_t next = row + 1;
+    while (next < rows() && LastFileRow(next) < end) ++next;
+    CAIRN_ASSIGN_OR_RETURN(
+        const char* const bytes,
+        parts_[part].file->Read(parts_[part].offset + (first - FirstRow(part)) * layout_.stride,
+                                (LastFileRow(next - 1) - first) * layout_.stride + row_bytes_,
+                                &scratch));
+    for (; row < next; ++row) {
+      CAIRN_RETURN_IF_ERROR(visit(row, RowWithin(row, bytes, first, &window)));
     }
   }
   return absl::OkStatus();
@@ -187,11 +253,14 @@ void Array::ConvertRow(const char* row, Out* out, Convert convert) const {
     using T = decltype(item);
     if (layout_.planes) {
       const int64_t channels = row_shape().back();
-      const int64_t positions = channels == 0 ? 0 : elements_ / channels;
-      for (int64_t channel = 0; channel < channels; ++channel) {
-        for (int64_t i = 0; i < positions; ++i) {
-          out[i * channels + channel] =
-              convert(Load<T>(row + (channel * positions + i) * sizeof(T)));
+      const int64_t positions = channels == 0 ? 0 : elements_ / size() / channels;
+      for (int64_t place = 0; place < size(); ++place) {
+        const int64_t base = place * positions * channels;
+        for (int64_t channel = 0; channel < channels; ++channel) {
+          for (int64_t i = 0; i < positions; ++i) {
+            out[base + i * channels + channel] =
+                convert(Load<T>(row + (base + channel * positions + i) * sizeof(T)));
+          }
         }
       }
     } else if (layout_.big_endian && sizeof(T) > 1) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "nn/tensor.h"
 #include "worker/data/files/file_bytes.h"
+#include "worker/data/row_selection.h"
 
 namespace cairn::worker {
 
@@ -35,7 +37,8 @@ const char* ElementName(ElementType type);
 
 // An array of numbers in one or more data files, in the files' own type and byte order. The first
 // axis counts the rows; the rows of one file follow those of the previous one. Copies share the
-// data. Reading is thread-safe.
+// data. Reading is thread-safe. After Select a row may be a window: several rows of the files, one
+// after the other.
 //
 //   array.Row(i, &scratch), then RowToFloats, RowToInts or RowToDoubles on the result
 class Array {
@@ -58,11 +61,12 @@ class Array {
   // shape differs.
   absl::Status Append(const Array& other);
 
-  // Only the rows [first, end), which exist. Places name the rows of the files.
-  Array Rows(int64_t first, int64_t end) const;
+  // Only the rows that the selection, one of rows(), has as examples. A window gets an axis before
+  // the others. Places name the rows of the files. Nothing can be appended. Not twice.
+  Array Select(const RowSelection& selection) const;
 
-  int64_t rows() const { return ends_.empty() ? 0 : ends_.back(); }
-  const nn::Shape& row_shape() const { return layout_.row_shape; }
+  int64_t rows() const { return selection_ ? selection_->examples() : FileRows(); }
+  const nn::Shape& row_shape() const { return row_shape_; }
   ElementType type() const { return layout_.type; }
   // The number of elements of one row.
   int64_t elements() const { return elements_; }
@@ -72,7 +76,8 @@ class Array {
   const std::string& file() const { return parts_.front().file->name(); }
   bool in_memory() const;
 
-  // "FILE, row 7", for messages. The row is counted from 0 within its file.
+  // "FILE, row 7", for messages. The row, the first one of a window, is counted from 0 within its
+  // file.
   std::string Place(int64_t row) const;
 
   // Returns the bytes of a row as in the file, for the RowTo functions. They are in memory, or in
@@ -100,14 +105,31 @@ class Array {
     int64_t first_row = 0;  // In the file.
   };
 
+  // Rows of the files, before the selection.
+  int64_t FileRows() const { return ends_.empty() ? 0 : ends_.back(); }
+  Array Range(int64_t first, int64_t end) const;
+  int64_t FileRow(int64_t row, int64_t place = 0) const {
+    return selection_ ? selection_->RowOf(row, place) : row;
+  }
+  // The number of rows of the files that a row is, and the last one.
+  int64_t size() const { return selection_ ? selection_->size() : 1; }
+  int64_t LastFileRow(int64_t row) const { return FileRow(row, size() - 1); }
+  // Whether the rows of the files that a row is follow each other without a gap.
+  bool IsAdjacent(int64_t row) const;
+  // The bytes of a row, of which `bytes` has those of its file from row `first` on.
+  const char* RowWithin(int64_t row, const char* bytes, int64_t first, std::string* scratch) const;
+  absl::StatusOr<const char*> ReadFileRow(int64_t row, std::string* scratch) const;
+  absl::StatusOr<const char*> ReadWindow(int64_t row, std::string* scratch) const;
   int PartOf(int64_t row) const;
   int64_t FirstRow(int part) const { return part == 0 ? 0 : ends_[part - 1]; }
   template <typename Out, typename Convert>
   void ConvertRow(const char* row, Out* out, Convert convert) const;
 
   Layout layout_;
-  int64_t elements_ = 0;
-  int64_t row_bytes_ = 0;
+  nn::Shape row_shape_;    // That of the layout, with the axis of windows.
+  int64_t elements_ = 0;   // Of row_shape_.
+  int64_t row_bytes_ = 0;  // Of a row of the files.
+  std::optional<RowSelection> selection_;
   std::vector<Part> parts_;
   std::vector<int64_t> ends_;  // One past the last row of each part.
 };

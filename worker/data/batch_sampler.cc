@@ -30,6 +30,7 @@ BatchSampler BatchSampler::ForTraining(const proto::JobPlan& plan) {
   // A job that continues at epoch 3 has the orders of epoch 3 and later.
   sampler.first_pass_ =
       plan.job().initial_epoch() * plan.batches_per_epoch() / sampler.batches_per_pass_;
+  sampler.counts_passes_ = !plan.job().train().mix().empty();
   return sampler;
 }
 
@@ -38,7 +39,14 @@ BatchSampler BatchSampler::ForValidation(const proto::JobPlan& plan) {
 }
 
 void BatchSampler::ExamplesOf(int64_t batch, std::vector<int64_t>* indices) const {
-  const int64_t pass = first_pass_ + batch / batches_per_pass_;
+  ExamplesOfPass(batch, indices);
+  if (!counts_passes_) return;
+  for (int64_t& index : *indices) index += PassOf(batch) * examples_;
+}
+
+// The numbers are those in the pass.
+void BatchSampler::ExamplesOfPass(int64_t batch, std::vector<int64_t>* indices) const {
+  const int64_t pass = PassOf(batch);
   const int64_t begin = batch % batches_per_pass_ * batch_size_;
   const int64_t end = begin + std::min(batch_size_, examples_ - begin);
   indices->resize(end - begin);

@@ -28,14 +28,19 @@ class BatchSampler {
   int64_t batches_per_pass() const { return batches_per_pass_; }
   int64_t batch_size() const { return batch_size_; }
 
-  // Sets `*indices` to the examples of batch `batch` >= 0.
+  // Sets `*indices` to the examples of batch `batch` >= 0. Those of a mixture, each pass of which
+  // has others, are counted through all passes.
   void ExamplesOf(int64_t batch, std::vector<int64_t>* indices) const;
 
  private:
+  int64_t PassOf(int64_t batch) const { return first_pass_ + batch / batches_per_pass_; }
+  void ExamplesOfPass(int64_t batch, std::vector<int64_t>* indices) const;
+
   int64_t examples_;
   int64_t batch_size_;
   int64_t batches_per_pass_;
   int64_t first_pass_ = 0;  // The order of batch 0's pass is that of this one.
+  bool counts_passes_ = false;
   bool shuffle_;
   int64_t shuffle_block_;
   uint64_t key_;

@@ -190,6 +190,38 @@ absl::Status Dataset::SetWeights(Array array) {
   return absl::OkStatus();
 }
 
+Dataset Dataset::Mix(std::vector<Dataset> sources, Mixture mixture) {
+  Dataset mixed;
+  mixed.count_ = mixture.examples();
+  const auto form_of = [](const Column& column) {
+    Column form;
+    form.type = column.type;
+    form.elements = column.elements;
+    return form;
+  };
+  for (const Column& column : sources[0].features_) mixed.features_.push_back(form_of(column));
+  for (const Column& column : sources[0].labels_) mixed.labels_.push_back(form_of(column));
+  for (const Dataset& source : sources) {
+    if (source.has_weights()) mixed.weights_ = form_of(*source.weights_);
+  }
+  mixed.sources_ = std::make_shared<const std::vector<Dataset>>(std::move(sources));
+  mixed.mixture_ = std::move(mixture);
+  return mixed;
+}
+
+template <typename Read>
+absl::Status Dataset::ReadMixed(absl::Span<const int64_t> indices, int64_t elements, void* out,
+                                Read read) const {
+  auto* at = static_cast<char*>(out);
+  for (const int64_t index : indices) {
+    const Mixture::Place place = mixture_->At(index);
+    CAIRN_RETURN_IF_ERROR(
+        read((*sources_)[place.source], absl::MakeConstSpan(&place.example, 1), at));
+    at += elements * 4;
+  }
+  return absl::OkStatus();
+}
+
 Dataset Dataset::Subset(int64_t first, int64_t count, std::optional<Permutation> order) const {
   Dataset part = *this;
   part.first_ = first;
@@ -213,6 +245,10 @@ std::vector<const Array*> Dataset::Arrays() const {
 }
 
 bool Dataset::in_memory() const {
+  if (sources_ != nullptr) {
+    return std::all_of(sources_->begin(), sources_->end(),
+                       [](const Dataset& source) { return source.in_memory(); });
+  }
   const std::vector<const Array*> arrays = Arrays();
   return std::all_of(arrays.begin(), arrays.end(),
                      [](const Array* array) { return array->in_memory(); });
@@ -262,18 +298,37 @@ absl::Status Dataset::ReadColumn(const Column& column, absl::Span<const int64_t>
 }
 
 absl::Status Dataset::ReadInput(int input, absl::Span<const int64_t> indices, void* out) const {
-  return ReadColumn(features_[input], indices, out);
+  if (sources_ == nullptr) return ReadColumn(features_[input], indices, out);
+  return ReadMixed(indices, features_[input].elements, out,
+                   [input](const Dataset& source, absl::Span<const int64_t> example, void* at) {
+                     return source.ReadInput(input, example, at);
+                   });
 }
 
 absl::Status Dataset::ReadLabels(int output, absl::Span<const int64_t> indices, void* out) const {
-  return ReadColumn(labels_[output], indices, out);
+  if (sources_ == nullptr) return ReadColumn(labels_[output], indices, out);
+  return ReadMixed(indices, labels_[output].elements, out,
+                   [output](const Dataset& source, absl::Span<const int64_t> example, void* at) {
+                     return source.ReadLabels(output, example, at);
+                   });
 }
 
 absl::Status Dataset::ReadWeights(absl::Span<const int64_t> indices, float* out) const {
-  return ReadColumn(*weights_, indices, out);
+  if (sources_ == nullptr) return ReadColumn(*weights_, indices, out);
+  return ReadMixed(indices, 1, out,
+                   [](const Dataset& source, absl::Span<const int64_t> example, void* at) {
+                     auto* const weight = static_cast<float*>(at);
+                     if (source.has_weights()) return source.ReadWeights(example, weight);
+                     *weight = 1;
+                     return absl::OkStatus();
+                   });
 }
 
 absl::Status Dataset::CheckUnchanged() const {
+  if (sources_ != nullptr) {
+    for (const Dataset& source : *sources_) CAIRN_RETURN_IF_ERROR(source.CheckUnchanged());
+    return absl::OkStatus();
+  }
   for (const Array* array : Arrays()) CAIRN_RETURN_IF_ERROR(array->CheckUnchanged());
   return absl::OkStatus();
 }

@@ -18,6 +18,7 @@
 #include "worker/data/array.h"
 #include "worker/data/data_reader.h"
 #include "worker/data/label_spec.h"
+#include "worker/data/mixture.h"
 #include "worker/data/permutation.h"
 
 namespace cairn::worker {
@@ -40,6 +41,11 @@ class Dataset {
   // As Create, for the inputs alone. Ignores labels and weights.
   static absl::StatusOr<Dataset> CreateInputs(SourceArrays arrays, const proto::DataSource& source,
                                               const proto::DataPlan& plan, const nn::Model& model);
+
+  // The examples of several datasets for one model, in the order of the mixture. Their numbers are
+  // counted through all of its passes, of which examples() is one. Some may have no weights: each
+  // example of these has weight 1.
+  static Dataset Mix(std::vector<Dataset> sources, Mixture mixture);
 
   // The examples [first, first + count) in the order of `order`, or of the files if it is none.
   Dataset Subset(int64_t first, int64_t count, std::optional<Permutation> order) const;
@@ -99,6 +105,10 @@ class Dataset {
                         const nn::Model& model, int input);
   absl::Status AddLabels(Array array, const proto::DataSource& source, const LabelSpec& wanted);
   absl::Status SetWeights(Array array);
+  // Calls read(source, example, out) for each index, with the example of the mixture.
+  template <typename Read>
+  absl::Status ReadMixed(absl::Span<const int64_t> indices, int64_t elements, void* out,
+                         Read read) const;
   std::vector<const Array*> Arrays() const;
   // The row of the files that example `index` of this dataset is.
   int64_t RowOf(int64_t index) const;
@@ -110,6 +120,9 @@ class Dataset {
   int64_t first_ = 0;
   int64_t count_ = 0;
   std::optional<Permutation> order_;
+  // Of a mixture, whose columns have no arrays.
+  std::shared_ptr<const std::vector<Dataset>> sources_;
+  std::optional<Mixture> mixture_;
 };
 
 }  // namespace cairn::worker

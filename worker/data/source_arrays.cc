@@ -1,9 +1,15 @@
 #include "worker/data/source_arrays.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/plural.h"
+#include "common/printable.h"
 #include "common/status_macros.h"
 #include "job/data_source.h"
 #include "worker/data/cifar_file.h"
@@ -15,6 +21,8 @@
 #include "worker/data/npy_file.h"
 #include "worker/data/npz_file.h"
 #include "worker/data/parquet/parquet_source.h"
+#include "worker/data/row_condition.h"
+#include "worker/data/row_selection.h"
 #include "worker/data/text/text_source.h"
 #include "worker/data/tfrecord/tfrecord_source.h"
 
@@ -48,34 +56,100 @@ absl::StatusOr<std::vector<Files>> ListParts(const job::FileNames& names, size_t
   return files;
 }
 
+// A column of arrays: an element of their rows.
+struct Element {
+  const Array* array = nullptr;
+  int64_t index = 0;
+};
+
+// "label", or "feature_3".
+absl::StatusOr<Element> FindElement(const std::string& column, const SourceArrays& arrays) {
+  const auto wrong = [&column](const auto&... parts) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("filter: column \"", PrintableLine(column), "\" ", parts...));
+  };
+  if (column == "label") {
+    if (arrays.labels.size() == 1 && arrays.labels[0].elements() == 1)
+      return Element{&arrays.labels[0]};
+    return wrong("is for examples with one label");
+  }
+  absl::string_view number = column;
+  int64_t index = 0;
+  if (!absl::ConsumePrefix(&number, "feature_") || !absl::SimpleAtoi(number, &index) || index < 0) {
+    return wrong("is none of label, feature_0, feature_1 ...");
+  }
+  if (arrays.inputs.size() != 1) return wrong("is for models with one input");
+  if (index < arrays.inputs[0].elements()) return Element{&arrays.inputs[0], index};
+  return wrong("does not exist: the examples have ",
+               Plural(arrays.inputs[0].elements(), "feature"));
+}
+
+// The rows for which the condition is true, in pieces that bound the memory.
+absl::StatusOr<std::vector<int64_t>> KeptRows(const RowCondition& condition,
+                                              const SourceArrays& arrays, int64_t rows) {
+  constexpr int64_t kPiece = 65536;
+  std::vector<Element> columns;
+  for (const std::string& column : condition.columns()) {
+    CAIRN_ASSIGN_OR_RETURN(columns.emplace_back(), FindElement(column, arrays));
+  }
+  using Values = std::vector<RowCondition::Value>;
+  std::vector<int64_t> kept;
+  for (int64_t first = 0; first < rows; first += kPiece) {
+    const RowSelection range = RowSelection::Range(first, std::min(rows, first + kPiece));
+    std::vector<Values> values(range.examples(), Values(columns.size()));
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const Array piece = columns[i].array->Select(range);
+      const bool is_float32 = piece.type() == ElementType::kFloat32;
+      std::vector<double> numbers(piece.elements());
+      CAIRN_RETURN_IF_ERROR(piece.ForEachRow([&](int64_t row, const char* bytes) {
+        piece.RowToDoubles(bytes, numbers.data());
+        RowCondition::Value& value = values[row][i];
+        value.kind =
+            is_float32 ? RowCondition::Value::Kind::kFloat : RowCondition::Value::Kind::kDouble;
+        value.number = numbers[columns[i].index];
+        return absl::OkStatus();
+      }));
+    }
+    for (int64_t row = 0; row < range.examples(); ++row) {
+      CAIRN_ASSIGN_OR_RETURN(const bool is_true, condition.IsTrue(values[row]));
+      if (is_true) kept.push_back(first + row);
+    }
+  }
+  return kept;
+}
+
 // Arrays of different lengths stay as they are: Dataset reports them.
 absl::Status SelectRows(const proto::DataSource& source, SourceArrays* arrays) {
-  if (source.rows().empty()) return absl::OkStatus();
-  std::vector<Array*> all;
+  if (source.rows().empty() && source.pipeline().empty()) return absl::OkStatus();
+  std::vector<Array*> labels;
+  for (Array& label : arrays->labels) labels.push_back(&label);
+  if (arrays->weights) labels.push_back(&*arrays->weights);
+  std::vector<Array*> all = labels;
   for (Array& input : arrays->inputs) all.push_back(&input);
-  for (Array& label : arrays->labels) all.push_back(&label);
-  if (arrays->weights) all.push_back(&*arrays->weights);
-  for (const Array* array : all) {
-    if (array->rows() != all[0]->rows()) return absl::OkStatus();
-  }
   if (all.empty()) return absl::OkStatus();
-  CAIRN_RETURN_IF_ERROR(CheckRowsExist(source, all[0]->rows()));
-  for (Array* array : all) *array = array->Rows(source.rows(0), source.rows(1));
+  const int64_t rows = all[0]->rows();
+  for (const Array* array : all) {
+    if (array->rows() != rows) return absl::OkStatus();
+  }
+  CAIRN_ASSIGN_OR_RETURN(const auto condition, RowCondition::Of(source));
+  RowSelection selection(rows);
+  if (condition != nullptr && job::FormatOf(source)->filters == job::RowFilters::kArrays) {
+    CAIRN_ASSIGN_OR_RETURN(std::vector<int64_t> kept, KeptRows(*condition, *arrays, rows));
+    selection = RowSelection(std::move(kept));
+  }
+  if (selection.examples() == 0) {
+    if (condition == nullptr) return absl::OkStatus();
+    return absl::InvalidArgumentError("no row is left for which \"filter\" is true");
+  }
+  CAIRN_ASSIGN_OR_RETURN(
+      selection, RowSelection::Create(source, std::move(selection), !arrays->labels.empty()));
+  const RowSelection label_rows = selection.Labels();
+  for (Array* array : labels) *array = array->Select(label_rows);
+  for (Array& input : arrays->inputs) input = input.Select(selection);
   return absl::OkStatus();
 }
 
 }  // namespace
-
-absl::Status CheckRowsExist(const proto::DataSource& source, int64_t rows) {
-  if (source.rows_size() == 2 && source.rows(0) >= 0 && source.rows(0) < source.rows(1) &&
-      source.rows(1) <= rows) {
-    return absl::OkStatus();
-  }
-  if (source.rows_size() != 2) return absl::InvalidArgumentError("rows are not two numbers");
-  return absl::InvalidArgumentError(absl::StrCat("\"rows\": ", job::RowsText(source),
-                                                 " are not among the ", rows,
-                                                 " rows of the data; the end is at most ", rows));
-}
 
 const std::vector<DataReader>& DataReaders() {
   static const auto* const readers = new std::vector<DataReader>{

@@ -28,13 +28,10 @@ absl::StatusOr<std::vector<uint64_t>> FingerprintFiles(const SourceFiles& files)
 absl::Status InspectSource(const proto::DataSource& train, const SourceFiles& files,
                            const ChooseTrainingRows& choose, proto::DataPlan* plan);
 
-// InvalidArgument: the source's `rows` are not among the rows of its files, of which there are so
-// many.
-absl::Status CheckRowsExist(const proto::DataSource& source, int64_t rows);
-
-// Reads the files in the format of the source, several in parallel, and selects its `rows`.
-// InvalidArgument names the file,
-// the expected and the found value; for CSV files, all problems that were found.
+// Reads the files in the format of the source, several in parallel, and selects the rows that its
+// `rows` and `pipeline` choose.
+// InvalidArgument names the file, the expected and the found value; for CSV files, all problems
+// that were found.
 absl::StatusOr<SourceArrays> ReadSource(const ReadRequest& request);
 
 }  // namespace cairn::worker

@@ -90,6 +90,10 @@ TEST(RawInputsTest, WhatLayersCannotSayIsRefusedByName) {
   plan.mutable_job()->mutable_train()->mutable_csv()->mutable_features(1)->mutable_missing();
   EXPECT_THAT(std::string(ModelOfRawInputs(plan).status().message()),
               HasSubstr("missing values of column age are replaced"));
+  plan = PlanOfColumns();
+  plan.mutable_job()->mutable_train()->add_pipeline()->mutable_window()->set_size(2);
+  EXPECT_THAT(ModelOfRawInputs(plan).status().message(),
+              HasSubstr("an input is a window of rows with names"));
 }
 
 }  // namespace

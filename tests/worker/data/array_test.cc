@@ -1,5 +1,9 @@
 #include "worker/data/array.h"
 
+#include <fcntl.h>
+
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -71,14 +75,65 @@ TEST(ArrayTest, RowsLieBehindHeadersApartAndUnaligned) {
 TEST(ArrayTest, SelectedRowsKeepTheirPlacesInTheFiles) {
   Array all = Numbers<uint8_t>(ElementType::kUint8, {0, 1, 2, 3});
   ASSERT_TRUE(all.Append(MakeArray({.type = ElementType::kUint8}, 3, "\4\5\6", "second")).ok());
-  const Array middle = all.Rows(2, 6);
+  const Array middle = all.Select(RowSelection::Range(2, 6));
   EXPECT_EQ(Floats(middle, 1), (std::vector<float>{2, 3, 4, 5}));
   EXPECT_EQ(middle.Place(1), "file, row 3");
   EXPECT_EQ(middle.Place(3), "second, row 1");
-  const Array last = middle.Rows(3, 4);
+  const Array last = middle.Select(RowSelection::Range(3, 4));
   EXPECT_EQ(Floats(last, 1), (std::vector<float>{5}));
   EXPECT_EQ(last.Place(0), "second, row 1");
-  EXPECT_EQ(Floats(all.Rows(0, 7), 1), Floats(all, 1));
+  EXPECT_EQ(Floats(all.Select(RowSelection(7)), 1), Floats(all, 1));
+  const Array kept = all.Select(RowSelection(std::vector<int64_t>{1, 3, 4, 6}));
+  EXPECT_EQ(Floats(kept, 1), (std::vector<float>{1, 3, 4, 6}));
+  EXPECT_EQ(kept.Place(3), "second, row 2");
+}
+
+RowSelection WindowsOf(int64_t rows, int64_t size, int64_t shift, int64_t stride) {
+  proto::DataSource source;
+  auto& window = *source.add_pipeline()->mutable_window();
+  window.set_size(size);
+  window.set_shift(shift);
+  window.set_stride(stride);
+  return *RowSelection::Create(source, RowSelection(rows), /*has_labels=*/false);
+}
+
+// The elements of all rows, by Row and by ForEachRow.
+std::vector<float> BothWays(const Array& array) {
+  std::vector<float> out(array.rows() * array.elements());
+  std::string scratch;
+  for (int64_t row = 0; row < array.rows(); ++row) {
+    array.RowToFloats(*array.Row(row, &scratch), 1, out.data() + row * array.elements());
+  }
+  EXPECT_EQ(Floats(array, 1), out);
+  return out;
+}
+
+TEST(ArrayTest, WindowsAreRowsOfRowsInMemoryAndOnDisk) {
+  const std::string bytes = Raw<int16_t>({0, 1, 10, 11, 20, 21, 30, 31});
+  const int descriptor = open(cairn::testing::WriteDataFile("w", bytes).c_str(), O_RDONLY);
+  const std::vector<std::shared_ptr<const FileBytes>> files = {
+      FileBytes::InMemory("memory", bytes), *FileBytes::OnDisk("disk", descriptor)};
+  for (const auto& file : files) {
+    Array all(file, 4, {.type = ElementType::kInt16, .row_shape = {2}});
+    ASSERT_TRUE(all.Append(Array(file, 1, {.type = ElementType::kInt16, .row_shape = {2}})).ok());
+    const Array adjacent = all.Select(WindowsOf(5, 2, 1, 1));
+    EXPECT_EQ(adjacent.ToString(), "int16 (4, 2, 2)");
+    EXPECT_EQ(BothWays(adjacent), (std::vector<float>{0, 1, 10, 11, 10, 11, 20, 21,  //
+                                                      20, 21, 30, 31, 30, 31, 0, 1}));
+    EXPECT_EQ(BothWays(all.Select(WindowsOf(5, 2, 2, 2))),
+              (std::vector<float>{0, 1, 20, 21, 20, 21, 0, 1}));
+    EXPECT_EQ(adjacent.Place(3), file->name() + ", row 3");
+  }
+}
+
+TEST(ArrayTest, WindowsOfPlanesAndOfRowsApart) {
+  const Array planes = MakeArray({.type = ElementType::kUint8, .row_shape = {2, 2}, .planes = true},
+                                 3, std::string("\0\1\2\3\4\5\6\7\10\11\12\13", 12));
+  EXPECT_EQ(BothWays(planes.Select(WindowsOf(3, 2, 1, 1))),
+            (std::vector<float>{0, 2, 1, 3, 4, 6, 5, 7, 4, 6, 5, 7, 8, 10, 9, 11}));
+  const Array apart =
+      MakeArray({.type = ElementType::kUint8, .stride = 2}, 4, std::string("\0-\1-\2-\3", 7));
+  EXPECT_EQ(BothWays(apart.Select(WindowsOf(4, 2, 1, 1))), (std::vector<float>{0, 1, 1, 2, 2, 3}));
 }
 
 TEST(ArrayTest, BigEndianElementsAreTurned) {

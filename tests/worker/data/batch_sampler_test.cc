@@ -135,5 +135,27 @@ TEST(BatchSamplerTest, ValidationStandsInFileOrderWhateverTheJobShuffles) {
   EXPECT_EQ(BatchSampler::ForTraining(plan).batches_per_pass(), 34);
 }
 
+TEST(BatchSamplerTest, ExamplesOfMixturesAreCountedThroughAllPasses) {
+  proto::JobPlan plan;
+  plan.set_examples(5);
+  plan.set_batch_size(2);
+  plan.set_batches_per_epoch(3);
+  std::vector<int64_t> plain;
+  std::vector<int64_t> counted;
+  for (const bool shuffle : {false, true}) {
+    plan.set_shuffle(shuffle);
+    plan.mutable_job()->mutable_train()->clear_mix();
+    const BatchSampler all = BatchSampler::ForTraining(plan);
+    plan.mutable_job()->mutable_train()->add_mix();
+    const BatchSampler mixed = BatchSampler::ForTraining(plan);
+    for (int64_t batch = 0; batch < 9; ++batch) {
+      all.ExamplesOf(batch, &plain);
+      mixed.ExamplesOf(batch, &counted);
+      for (int64_t& example : plain) example += batch / 3 * 5;
+      EXPECT_EQ(counted, plain);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cairn::worker

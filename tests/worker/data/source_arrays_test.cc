@@ -24,14 +24,14 @@ std::unique_ptr<nn::Model> Model() {
 }
 
 absl::StatusOr<SourceArrays> Read(const proto::DataSource& source,
-                                  const DataStorage::Options& options = {}) {
-  const auto model = Model();
-  const auto files = ListFiles(source, *model);
+                                  const DataStorage::Options& options = {},
+                                  const nn::Model& model = *Model()) {
+  const auto files = ListFiles(source, model);
   if (!files.ok()) return files.status();
   DataStorage storage(options);
   const proto::DataPlan plan;
   const std::vector<LabelSpec> label_specs = {{.type = proto::INT32}};
-  return ReadSource({source, *files, plan, *model, label_specs, &storage});
+  return ReadSource({source, *files, plan, model, label_specs, &storage});
 }
 
 std::vector<float> ValuesOf(const Array& array) {
@@ -93,6 +93,81 @@ TEST(SourceArraysTest, FilesOfAllFormatsFollowEachOtherInMemoryAndOnDisk) {
       EXPECT_EQ(ValuesOf(arrays->labels[0]), (std::vector<float>{2, 0, 1}));
       EXPECT_EQ(arrays->inputs[0].in_memory(), memory > 0);
     }
+  }
+}
+
+// A source with the columns of ThreeRows has the labels 2, 0, 1.
+std::string LabelIn(const proto::DataSource& source) {
+  return job::FormatOf(source)->filters == job::RowFilters::kArrays ? "label" : "y";
+}
+
+TEST(SourceArraysTest, PipelinesOfEveryFormatChooseRowsAcrossFiles) {
+  for (proto::DataSource& source : ThreeRows()) {
+    source.add_pipeline()->set_filter(LabelIn(source) + " in (0, 1)");
+    auto arrays = Read(source);
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    EXPECT_EQ(ValuesOf(arrays->inputs[0]), (std::vector<float>{3, 4, 5, 6}));
+    EXPECT_EQ(ValuesOf(arrays->labels[0]), (std::vector<float>{0, 1}));
+    source.add_pipeline()->set_skip(1);
+    arrays = Read(source);
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    EXPECT_EQ(ValuesOf(arrays->inputs[0]), (std::vector<float>{5, 6}));
+    EXPECT_EQ(ValuesOf(arrays->labels[0]), (std::vector<float>{1}));
+    auto& shard = *source.mutable_pipeline(0)->mutable_shard();
+    shard.set_num_shards(2);
+    shard.set_index(0);
+    arrays = Read(source);
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    EXPECT_EQ(ValuesOf(arrays->inputs[0]), (std::vector<float>{5, 6}));
+    source.mutable_pipeline(0)->set_filter(LabelIn(source) + " > 7");
+    EXPECT_THAT(Read(source).status().message(),
+                HasSubstr("no row is left for which \"filter\" is true"));
+  }
+}
+
+TEST(SourceArraysTest, ColumnsOfArraysAreTheirElements) {
+  proto::DataSource source = ThreeRows()[1];
+  source.add_pipeline()->set_filter("feature_0 + 1 = 3");
+  const auto kept = [&source](const std::string& filter) -> std::string {
+    source.mutable_pipeline(0)->set_filter(filter);
+    const auto arrays = Read(source);
+    if (!arrays.ok()) return std::string(arrays.status().message());
+    std::string text;
+    for (const float value : ValuesOf(arrays->labels[0])) text += std::to_string(int(value));
+    return text;
+  };
+  EXPECT_EQ(kept("feature_0 > 1 and feature_1 < 6"), "0");
+  EXPECT_EQ(kept("feature_1 = 2 or label = 1"), "21");
+  EXPECT_EQ(kept("feature_2 = 1"),
+            "filter: column \"feature_2\" does not exist: the examples have 2 features");
+  EXPECT_EQ(kept("age = 1"), "filter: column \"age\" is none of label, feature_0, feature_1 ...");
+  EXPECT_EQ(
+      kept("label = 'a'"),
+      "filter: column \"label\" has numbers, which cannot be compared with 'a'; leave out the "
+      "quotes");
+}
+
+TEST(SourceArraysTest, WindowsOfEveryFormatHaveTheLabelOfOneOfTheirRows) {
+  const auto model = nn::testing::ModelOf({{"in", "InputLayer", R"({"batch_shape": [null, 2, 2]})"},
+                                           {"flat", "Flatten", "{}"},
+                                           {"out", "Dense", R"({"units": 3})"}});
+  for (proto::DataSource& source : ThreeRows()) {
+    source.add_sample_weight(
+        WriteDataFile("w.npy", NpyBytes("<f4", "(3,)", Raw<float>({2, 0, 5}))));
+    auto& window = *source.add_pipeline()->mutable_window();
+    window.set_size(2);
+    window.set_shift(1);
+    auto arrays = Read(source, {}, *model);
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    EXPECT_EQ(arrays->inputs[0].row_shape(), (nn::Shape{2, 2}));
+    EXPECT_EQ(ValuesOf(arrays->inputs[0]), (std::vector<float>{1, 2, 3, 4, 3, 4, 5, 6}));
+    EXPECT_EQ(ValuesOf(arrays->labels[0]), (std::vector<float>{0, 1}));
+    EXPECT_EQ(ValuesOf(*arrays->weights), (std::vector<float>{0, 5}));
+    window.set_label_offset(2);
+    arrays = Read(source, {}, *model);
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    EXPECT_EQ(ValuesOf(arrays->inputs[0]), (std::vector<float>{1, 2, 3, 4}));
+    EXPECT_EQ(ValuesOf(arrays->labels[0]), (std::vector<float>{1}));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "common/status_macros.h"
 #include "job/data_formats/csv_format.h"
 #include "job/data_formats/named_places.h"
+#include "job/data_pipeline.h"
 #include "nn/text_input.h"
 #include "worker/data/csv/csv_value.h"
 #include "worker/data/files/spool.h"
@@ -69,7 +70,8 @@ void Store(proto::DataType type, double value, char* at) {
 }  // namespace
 
 CsvEncoder::CsvEncoder(const proto::DataSource& source, const proto::DataPlan& plan,
-                       const nn::Model& model, const std::vector<LabelSpec>& labels)
+                       const nn::Model& model, const std::vector<LabelSpec>& labels,
+                       std::shared_ptr<const RowCondition> condition)
     : source_(source.csv()),
       allow_nan_(source.allow_nan()),
       skips_damaged_(source.skip_damaged() > 0),
@@ -77,7 +79,9 @@ CsvEncoder::CsvEncoder(const proto::DataSource& source, const proto::DataPlan& p
       labels_(labels),
       inputs_(static_cast<int>(model.inputs().size())) {
   for (const nn::Model::Input& input : model.inputs()) {
-    targets_.push_back({.type = input.spec.type, .wanted = input.spec.shape, .name = input.name});
+    targets_.push_back({.type = input.spec.type,
+                        .wanted = job::RowShape(source, input.spec.shape),
+                        .name = input.name});
   }
   for (const LabelSpec& label : labels_) targets_.push_back({.type = label.type});
   for (const auto& column : source_.features()) {
@@ -94,6 +98,7 @@ CsvEncoder::CsvEncoder(const proto::DataSource& source, const proto::DataPlan& p
     const bool fits = nn::ElementCount(target.wanted) == target.elements;
     target.shape = fits ? target.wanted : nn::Shape{target.elements};
   }
+  filter_.emplace(std::move(condition), source_, &names_);
 }
 
 void CsvEncoder::AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& plan, int target,
@@ -151,7 +156,9 @@ absl::StatusOr<CsvEncoder::Arrays> CsvEncoder::ReadFile(const std::string& path,
   }
   std::vector<Rows> blocks(CsvScan::SlotsOf(threads), Rows{0, Bytes(targets_.size())});
   int64_t count = 0;
-  const auto encode = [&](int slot, const CsvRow& row, CsvProblems* problems) {
+  const auto encode = [&](int slot, const CsvRow& row, CsvProblems* problems) -> absl::Status {
+    CAIRN_ASSIGN_OR_RETURN(const bool is_kept, filter_->Keeps(row));
+    if (!is_kept) return absl::OkStatus();
     Encode(row, &blocks[slot], problems);
     return absl::OkStatus();
   };

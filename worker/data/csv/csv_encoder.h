@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,9 +17,11 @@
 #include "proto/job.pb.h"
 #include "worker/data/array.h"
 #include "worker/data/csv/csv_file.h"
+#include "worker/data/csv/csv_filter.h"
 #include "worker/data/csv/csv_problems.h"
 #include "worker/data/files/data_storage.h"
 #include "worker/data/label_spec.h"
+#include "worker/data/row_condition.h"
 
 namespace cairn::worker {
 
@@ -37,9 +40,11 @@ class CsvEncoder {
 
   // `source` is a CSV source that names all its columns (WithAllColumns). `plan` has the results of
   // SurveyCsv. The array of an input has the model's shape if its columns have the right number of
-  // values, otherwise one axis. `labels` has the valid labels of each output.
+  // values, otherwise one axis. `labels` has the valid labels of each output. Rows for which
+  // `condition` is not true are not encoded; null: all are.
   CsvEncoder(const proto::DataSource& source, const proto::DataPlan& plan, const nn::Model& model,
-             const std::vector<LabelSpec>& labels);
+             const std::vector<LabelSpec>& labels,
+             std::shared_ptr<const RowCondition> condition = nullptr);
   CsvEncoder(const CsvEncoder&) = delete;
   CsvEncoder& operator=(const CsvEncoder&) = delete;
 
@@ -138,6 +143,7 @@ class CsvEncoder {
   std::vector<Column> columns_;
   std::vector<std::string> names_;
   std::vector<Target> targets_;
+  std::optional<CsvFilter> filter_;  // Set by the constructor.
 };
 
 }  // namespace cairn::worker

@@ -11,6 +11,7 @@
 #include "worker/data/csv/csv_encoder.h"
 #include "worker/data/csv/csv_file.h"
 #include "worker/data/csv/csv_survey.h"
+#include "worker/data/row_condition.h"
 
 namespace cairn::worker {
 namespace {
@@ -72,7 +73,9 @@ absl::StatusOr<proto::DamagedRecords> AddDamage(const std::vector<CsvEncoder::Ar
 
 absl::StatusOr<SourceArrays> ReadCsv(const ReadRequest& request) {
   CAIRN_ASSIGN_OR_RETURN(const proto::DataSource named, WithColumns(request));
-  const CsvEncoder encoder(named, request.plan, request.model, request.label_specs);
+  CAIRN_ASSIGN_OR_RETURN(auto condition, RowCondition::Of(request.source));
+  const CsvEncoder encoder(named, request.plan, request.model, request.label_specs,
+                           std::move(condition));
   // Divides the cores among the files that are read in parallel.
   const int parsers =
       std::max(1, ReadersOf(kReadersMax) / ReadersOf(request.files.features[0].size()));
@@ -110,12 +113,13 @@ absl::Status InspectCsv(const proto::DataSource& train, const SourceFiles& files
   if (train.csv().features().empty()) {
     for (const auto& column : source.features()) plan->add_csv_features(column.name());
   }
+  CAIRN_ASSIGN_OR_RETURN(const auto condition, RowCondition::Of(train));
   IsTrainingRow is_training = [](int64_t) { return true; };
   if (choose) {
-    CAIRN_ASSIGN_OR_RETURN(const int64_t rows, CountCsvRows(names, source));
+    CAIRN_ASSIGN_OR_RETURN(const int64_t rows, CountCsvRows(names, source, condition));
     CAIRN_ASSIGN_OR_RETURN(is_training, choose(rows));
   }
-  return SurveyCsv(names, source, is_training, plan);
+  return SurveyCsv(names, source, is_training, plan, condition);
 }
 
 }  // namespace cairn::worker

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "job/data_formats/csv_format.h"
 #include "worker/data/csv/csv_file.h"
+#include "worker/data/csv/csv_filter.h"
 #include "worker/data/csv/csv_value.h"
 
 namespace cairn::worker {
@@ -126,26 +128,36 @@ proto::CsvSource WithAllColumns(proto::CsvSource source, const std::vector<std::
 }
 
 absl::StatusOr<int64_t> CountCsvRows(const std::vector<std::string>& files,
-                                     const proto::CsvSource& source) {
+                                     const proto::CsvSource& source,
+                                     std::shared_ptr<const RowCondition> condition) {
+  std::vector<std::string> columns;
+  const CsvFilter filter(std::move(condition), source, &columns);
   int64_t rows = 0;
   for (const std::string& file : files) {
-    CAIRN_RETURN_IF_ERROR(ReadCsvRows(file, source, {}, [&rows](const CsvRow&) {
-      ++rows;
-      return absl::OkStatus();
-    }));
+    CAIRN_RETURN_IF_ERROR(
+        ReadCsvRows(file, source, columns, [&](const CsvRow& row) -> absl::Status {
+          CAIRN_ASSIGN_OR_RETURN(const bool is_kept, filter.Keeps(row));
+          if (is_kept) ++rows;
+          return absl::OkStatus();
+        }));
   }
   return rows;
 }
 
 absl::Status SurveyCsv(const std::vector<std::string>& files, const proto::CsvSource& source,
-                       const std::function<bool(int64_t row)>& is_training, proto::DataPlan* plan) {
+                       const std::function<bool(int64_t row)>& is_training, proto::DataPlan* plan,
+                       std::shared_ptr<const RowCondition> condition) {
   Survey survey(source);
   if (!survey.wants_anything()) return absl::OkStatus();
+  std::vector<std::string> columns = survey.columns();
+  const CsvFilter filter(std::move(condition), source, &columns);
   int64_t rows = 0;
   for (const std::string& file : files) {
-    CAIRN_RETURN_IF_ERROR(ReadCsvRows(file, source, survey.columns(), [&](const CsvRow& row) {
-      return survey.Add(row, is_training(rows++));
-    }));
+    CAIRN_RETURN_IF_ERROR(
+        ReadCsvRows(file, source, columns, [&](const CsvRow& row) -> absl::Status {
+          CAIRN_ASSIGN_OR_RETURN(const bool is_kept, filter.Keeps(row));
+          return is_kept ? survey.Add(row, is_training(rows++)) : absl::OkStatus();
+        }));
   }
   return survey.Report(plan);
 }

@@ -15,6 +15,7 @@
 #include "job/data_formats/data_features.h"
 #include "job/data_formats/images_format.h"
 #include "job/data_formats/named_places.h"
+#include "job/data_pipeline.h"
 #include "nn/text_input.h"
 #include "worker/data/images/image_decoder.h"
 
@@ -100,7 +101,7 @@ FeatureEncoder::FeatureEncoder(const FeatureSpecs& features, const FeatureSpecs&
   for (const nn::Model::Input& input : model.inputs()) {
     Target target;
     target.name = absl::StrCat("the model's input '", input.name, "'");
-    target.wanted = input.spec.shape;
+    target.wanted = job::RowShape(source, input.spec.shape);
     if (input.spec.type == proto::INT32) target.type = ElementType::kInt32;
     targets_.push_back(std::move(target));
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "common/status_macros.h"
 #include "job/data_formats/data_features.h"
 #include "job/data_formats/row_filter.h"
+#include "job/data_pipeline.h"
 #include "worker/data/features/deferred_rows.h"
 #include "worker/data/features/feature_encoder.h"
 #include "worker/data/features/text_vectorizer.h"
@@ -36,11 +38,12 @@ FeatureEncoder::Words Words() {
               "and \"dtype\" if they are tensors"};
 }
 
-// The source's filter; none if it has none. The job's validation has accepted it.
+// What all filters of the source demand; null if it has none. The job's validation has accepted
+// them.
 absl::StatusOr<std::shared_ptr<const job::RowFilter>> FilterOf(const proto::DataSource& source) {
-  if (!source.parquet().has_filter()) return std::shared_ptr<const job::RowFilter>();
-  CAIRN_ASSIGN_OR_RETURN(job::RowFilter filter, job::ParseRowFilter(source.parquet().filter()));
-  return std::make_shared<const job::RowFilter>(std::move(filter));
+  CAIRN_ASSIGN_OR_RETURN(std::optional<job::RowFilter> filter, job::FilterOf(source));
+  if (!filter) return std::shared_ptr<const job::RowFilter>();
+  return std::make_shared<const job::RowFilter>(*std::move(filter));
 }
 
 struct Table {

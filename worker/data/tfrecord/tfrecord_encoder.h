@@ -11,6 +11,7 @@
 #include "worker/data/features/feature_encoder.h"
 #include "worker/data/files/data_storage.h"
 #include "worker/data/label_spec.h"
+#include "worker/data/row_condition.h"
 #include "worker/data/tfrecord/example_parser.h"
 
 namespace cairn::worker {
@@ -19,9 +20,11 @@ namespace cairn::worker {
 class TfrecordEncoder : public FeatureEncoder {
  public:
   // `source` is a TFRecord source that names its features. `labels` has the valid labels of each
-  // output; if it is empty, there are no targets of labels.
+  // output; if it is empty, there are no targets of labels. Records for which `condition` is not
+  // true are not encoded; null: all are.
   TfrecordEncoder(const proto::DataSource& source, const nn::Model& model,
-                  const std::vector<LabelSpec>& labels);
+                  const std::vector<LabelSpec>& labels,
+                  std::shared_ptr<const RowCondition> condition = nullptr);
 
   // Damaged records, and those with invalid values, are skipped if the source allows any; the
   // caller checks their number. InvalidArgument otherwise: names the file, the record and its
@@ -29,7 +32,11 @@ class TfrecordEncoder : public FeatureEncoder {
   absl::StatusOr<File> ReadFile(const std::string& path, DataStorage* storage) const;
 
  private:
+  // `values` end with those of the condition's columns.
+  absl::StatusOr<bool> Keeps(const std::vector<FeatureValues>& values) const;
+
   const bool skips_damaged_;
+  const std::shared_ptr<const RowCondition> condition_;
   std::unique_ptr<const ExampleParser> parser_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,7 @@
 #include "common/status_macros.h"
 #include "worker/data/features/deferred_rows.h"
 #include "worker/data/files/load_file.h"
+#include "worker/data/row_condition.h"
 #include "worker/data/tfrecord/tfrecord_encoder.h"
 
 namespace cairn::worker {
@@ -41,8 +43,9 @@ absl::Status AddAll(const TfrecordEncoder& encoder, const ReadRequest& request, 
 }  // namespace
 
 absl::StatusOr<SourceArrays> ReadTfrecord(const ReadRequest& request) {
-  const auto encoder =
-      std::make_shared<const TfrecordEncoder>(request.source, request.model, request.label_specs);
+  CAIRN_ASSIGN_OR_RETURN(auto condition, RowCondition::Of(request.source));
+  const auto encoder = std::make_shared<const TfrecordEncoder>(
+      request.source, request.model, request.label_specs, std::move(condition));
   CAIRN_RETURN_IF_ERROR(encoder->CheckShapes());
   SourceArrays result;
   result.checked = true;

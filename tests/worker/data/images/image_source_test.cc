@@ -153,7 +153,7 @@ TEST_F(ImageSource, OnlyImagesWhoseRowsAreReadAreOpenedAndOnlyOnce) {
   EXPECT_EQ(FilesOpened(), before);
   EXPECT_THAT(Firsts(arrays->labels[0]), ElementsAre(0, 0, 1, 1));
   EXPECT_EQ(FilesOpened(), before);
-  EXPECT_THAT(Firsts(arrays->inputs[0].Rows(1, 2)), ElementsAre(2));
+  EXPECT_THAT(Firsts(arrays->inputs[0].Select(RowSelection::Range(1, 2))), ElementsAre(2));
   EXPECT_EQ(FilesOpened(), before + 1);
   EXPECT_THAT(Firsts(arrays->inputs[0]), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(Firsts(arrays->inputs[0]), ElementsAre(1, 2, 3, 4));

@@ -93,6 +93,34 @@ TEST(TfrecordEncoderTest, ListsBecomeRows) {
   EXPECT_EQ(reading.encoder.ArrayOf(1, file->rows[1], 1).ToString(), "int32 (1,)");
 }
 
+TEST(TfrecordEncoderTest, RecordsThatTheConditionExcludesAreNotEncoded) {
+  Reading reading(R"({"name": "x"})");
+  const auto with = [&](const std::string& filter) -> std::string {
+    const auto condition = std::make_shared<const RowCondition>(*job::ParseRowFilter(filter));
+    const TfrecordEncoder encoder(
+        SourceOf(R"({"tfrecord": {"features": [{"name": "x"}], "labels": [{"name": "y"}]}})"),
+        *reading.model, {{.type = proto::INT32, .least = 0, .most = 9}}, condition);
+    std::string bytes;
+    for (int i = 0; i < 3; ++i) {
+      const auto whole = static_cast<int64_t>(i);
+      // The second record has no x, which only matters if it is encoded.
+      bytes +=
+          RecordBytes(ExampleBytes({{i == 1 ? "w" : "x", FloatsFeature({static_cast<float>(i), 5})},
+                                    {"y", IntsFeature({whole})},
+                                    {"age", FloatsFeature({static_cast<float>(i) / 10})},
+                                    {"kind", BytesFeature({i == 2 ? "b" : "a"})}}));
+    }
+    const auto file = encoder.ReadFile(WriteDataFile("c.tfrecord", bytes), &reading.storage);
+    if (!file.ok()) return std::string(file.status().message());
+    return reading.Values(encoder.ArrayOf(0, file->rows[0], file->examples));
+  };
+  EXPECT_EQ(with("y <> 1"), "0.000 5.000 2.000 5.000 ");
+  EXPECT_EQ(with("age = 0.2"), "2.000 5.000 ");
+  EXPECT_EQ(with("kind = 'a' and y <> 1 and other is null"), "0.000 5.000 ");
+  EXPECT_THAT(with("x > 3"), HasSubstr("filter: feature \"x\" has 2 values; a filter compares "
+                                       "features with one"));
+}
+
 TEST(TfrecordEncoderTest, FeaturesOfOneInputFollowEachOther) {
   Reading reading(R"({"name": "b"}, {"name": "a", "vocabulary": ["u", "v"], "unknown": true})");
   const auto example = [](const char* name) {

@@ -1,0 +1,208 @@
+#include "job/data_pipeline.h"
+
+#include <cstddef>
+#include <iterator>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "job/field_checks.h"
+
+namespace cairn::job {
+namespace {
+
+using Step = proto::PipelineStep;
+
+// Larger numbers could overflow in products with a number of rows.
+constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+
+absl::Status CheckTake(const std::string& path, const Step& step) {
+  if (step.take() > 0) return absl::OkStatus();
+  return BadField(path, step.take(), " leaves no example; it is a whole number of 1 or more");
+}
+
+absl::Status CheckSkip(const std::string& path, const Step& step) {
+  if (step.skip() >= 0) return absl::OkStatus();
+  return BadField(path, step.skip(), " is below 0");
+}
+
+absl::Status CheckShard(const std::string& path, const Step& step) {
+  const proto::ShardStep& shard = step.shard();
+  if (!shard.has_num_shards()) {
+    return BadField(path + ".num_shards",
+                    R"(is missing; for example {"num_shards": 4, "index": 0})");
+  }
+  if (!shard.has_index()) {
+    return BadField(path + ".index", "is missing; shards are counted from 0");
+  }
+  CAIRN_RETURN_IF_ERROR(CheckRange(path + ".num_shards", true, shard.num_shards(), 1, kMost));
+  return CheckRange(path + ".index", true, shard.index(), 0, shard.num_shards() - 1);
+}
+
+absl::Status CheckFilter(const std::string& path, const Step& step) {
+  const auto filter = ParseRowFilter(step.filter());
+  return filter.ok() ? absl::OkStatus() : BadField(path, filter.status().message());
+}
+
+absl::Status CheckWindow(const std::string& path, const Step& step) {
+  const proto::WindowStep& window = step.window();
+  if (!window.has_size()) {
+    return BadField(path + ".size", "is missing; it is the number of rows of an example");
+  }
+  CAIRN_RETURN_IF_ERROR(CheckRange(path + ".size", true, window.size(), 1, kMost));
+  CAIRN_RETURN_IF_ERROR(CheckRange(path + ".shift", window.has_shift(), window.shift(), 1, kMost));
+  CAIRN_RETURN_IF_ERROR(
+      CheckRange(path + ".stride", window.has_stride(), window.stride(), 1, kMost));
+  return CheckRange(path + ".label_offset", window.has_label_offset(), window.label_offset(), 0,
+                    kMost);
+}
+
+// A kind of step. It is a member of PipelineStep.step, and a `case` of RowSelection::Create.
+struct StepKind {
+  const char* name;
+  // `path` is the path of the step's field: "train.pipeline[0].take".
+  absl::Status (*check)(const std::string& path, const Step& step);
+  // It chooses examples of certain files.
+  bool chooses = true;
+};
+
+// In the order of Step::StepCase, from 1.
+constexpr StepKind kKinds[] = {
+    {.name = "take", .check = CheckTake},
+    {.name = "skip", .check = CheckSkip},
+    {.name = "shard", .check = CheckShard},
+    {.name = "filter", .check = CheckFilter},
+    {.name = "window", .check = CheckWindow, .chooses = false},
+};
+
+const StepKind& KindOf(const Step& step) { return kKinds[step.step_case() - 1]; }
+
+std::string KindNames() {
+  std::string names;
+  for (const StepKind& kind : kKinds) absl::StrAppend(&names, names.empty() ? "" : ", ", kind.name);
+  return names;
+}
+
+// What a step requires of the steps before it and of the source.
+absl::Status CheckPlace(const std::string& path, const proto::DataSource& source, int index,
+                        const DataFormat* format) {
+  const Step& step = source.pipeline(index);
+  const bool has_rows = format == nullptr || format->filters != RowFilters::kNone;
+  if (step.has_window()) {
+    for (int i = 0; i < index; ++i) {
+      if (source.pipeline(i).has_window()) {
+        return BadField(path, "is the second window of the pipeline; keep one of them");
+      }
+    }
+    if (has_rows) return absl::OkStatus();
+    return BadField(path, "is for rows of numbers, which ", format->name, " does not have");
+  }
+  if (!step.has_filter()) return absl::OkStatus();
+  for (int i = 0; i < index; ++i) {
+    if (source.pipeline(i).has_filter()) continue;
+    return BadField(path, "stands after \"", KindOf(source.pipeline(i)).name,
+                    "\"; filters are the first steps of a pipeline");
+  }
+  if (!has_rows) {
+    return BadField(path, "is for columns, which ", format->name, " does not have");
+  }
+  if (!source.rows().empty()) {
+    return BadField(path,
+                    "conflicts with \"rows\", which come before the pipeline; use \"skip\" and "
+                    "\"take\" after the filter");
+  }
+  const bool is_read = format != nullptr && format->filters == RowFilters::kReader;
+  if (!is_read || source.sample_weight().empty()) return absl::OkStatus();
+  return BadField(path,
+                  "conflicts with \"sample_weight\", which has a weight for each row; keep one of "
+                  "them");
+}
+
+}  // namespace
+
+absl::Status CheckPipeline(const std::string& path, const proto::DataSource& source,
+                           const DataFormat* format) {
+  for (int i = 0; i < source.pipeline_size(); ++i) {
+    const Step& step = source.pipeline(i);
+    const std::string step_path = absl::StrCat(path, ".pipeline[", i, "]");
+    if (step.step_case() == Step::STEP_NOT_SET) {
+      return BadField(step_path, "has no step (", KindNames(), "); for example {\"take\": 1000}");
+    }
+    const StepKind& kind = KindOf(step);
+    const std::string field_path = absl::StrCat(step_path, ".", kind.name);
+    CAIRN_RETURN_IF_ERROR(kind.check(field_path, step));
+    CAIRN_RETURN_IF_ERROR(CheckPlace(field_path, source, i, format));
+  }
+  if (source.pipeline().empty() || source.skip_damaged() == 0) return absl::OkStatus();
+  return BadField(
+      path + ".pipeline",
+      "conflicts with \"skip_damaged\", which changes the numbers of the rows; keep one "
+      "of them");
+}
+
+absl::Status CheckPipelineFitsModel(const std::string& path, const proto::DataSource& source,
+                                    const nn::Model& model) {
+  const std::optional<Window> window = WindowOf(source);
+  if (!window) return absl::OkStatus();
+  for (const nn::Model::Input& input : model.inputs()) {
+    const nn::Shape& shape = input.spec.shape;
+    if (!shape.empty() && shape[0] == window->size) continue;
+    return BadField(path + ".pipeline", "has windows of ", window->size,
+                    " rows; the model's input '", input.name, "' takes ", nn::ShapeText(shape),
+                    ", whose first axis is not the rows of a window");
+  }
+  return absl::OkStatus();
+}
+
+std::string NameOf(const proto::PipelineStep& step) {
+  return step.step_case() == Step::STEP_NOT_SET ? "" : KindOf(step).name;
+}
+
+void RemoveChoices(proto::DataSource* source) {
+  google::protobuf::RepeatedPtrField<Step> kept;
+  for (const Step& step : source->pipeline()) {
+    if (step.step_case() != Step::STEP_NOT_SET && !KindOf(step).chooses) *kept.Add() = step;
+  }
+  *source->mutable_pipeline() = std::move(kept);
+}
+
+std::optional<Window> WindowOf(const proto::DataSource& source) {
+  for (const Step& step : source.pipeline()) {
+    if (!step.has_window()) continue;
+    const proto::WindowStep& spec = step.window();
+    Window window;
+    window.size = spec.size();
+    window.shift = spec.has_shift() ? spec.shift() : spec.size();
+    window.stride = spec.has_stride() ? spec.stride() : 1;
+    window.label_offset =
+        spec.has_label_offset() ? spec.label_offset() : (window.size - 1) * window.stride;
+    return window;
+  }
+  return std::nullopt;
+}
+
+nn::Shape RowShape(const proto::DataSource& source, nn::Shape example) {
+  if (WindowOf(source) && !example.empty()) example.erase(example.begin());
+  return example;
+}
+
+absl::StatusOr<std::optional<RowFilter>> FilterOf(const proto::DataSource& source) {
+  std::vector<RowFilter> filters;
+  if (source.parquet().has_filter()) {
+    CAIRN_ASSIGN_OR_RETURN(filters.emplace_back(), ParseRowFilter(source.parquet().filter()));
+  }
+  for (const Step& step : source.pipeline()) {
+    if (!step.has_filter()) continue;
+    CAIRN_ASSIGN_OR_RETURN(filters.emplace_back(), ParseRowFilter(step.filter()));
+  }
+  if (filters.empty()) return std::optional<RowFilter>();
+  if (filters.size() == 1) return std::optional<RowFilter>(std::move(filters[0]));
+  RowFilter all;
+  all.kind = RowFilter::Kind::kAnd;
+  all.terms = std::move(filters);
+  return std::optional<RowFilter>(std::move(all));
+}
+
+}  // namespace cairn::job

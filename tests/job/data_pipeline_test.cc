@@ -1,0 +1,146 @@
+#include "job/data_pipeline.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "job/data_source.h"
+#include "tests/nn/test_model.h"
+
+namespace cairn::job {
+namespace {
+
+proto::DataSource SourceOf(const std::string& json) {
+  proto::DataSource source;
+  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(json, &source).ok()) << json;
+  return source;
+}
+
+proto::DataSource NpyOf(const std::string& pipeline) {
+  return SourceOf(R"({"npy": {"features": ["x"], "labels": ["y"]}, "pipeline": [)" + pipeline +
+                  "]}");
+}
+
+std::string ErrorOf(const proto::DataSource& source) {
+  return std::string(CheckPipeline("train", source, FormatOf(source)).message());
+}
+
+TEST(DataPipelineTest, EveryMistakeIsNamedWithItsPath) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"({"take": 0})",
+       "train.pipeline[0].take: 0 leaves no example; it is a whole number of 1 or more"},
+      {R"({"take": 5}, {"skip": -1})", "train.pipeline[1].skip: -1 is below 0"},
+      {"{}", R"(train.pipeline[0]: has no step (take, skip, shard, filter, window); for example )"
+             R"({"take": 1000})"},
+      {R"({"shard": {"index": 0}})",
+       R"(train.pipeline[0].shard.num_shards: is missing; for example {"num_shards": 4, )"
+       R"("index": 0})"},
+      {R"({"shard": {"num_shards": 4}})",
+       "train.pipeline[0].shard.index: is missing; shards are counted from 0"},
+      {R"({"shard": {"num_shards": 0, "index": 0}})",
+       "train.pipeline[0].shard.num_shards: 0 is not from 1 to 2147483647"},
+      {R"({"shard": {"num_shards": 4, "index": 4}})",
+       "train.pipeline[0].shard.index: 4 is not from 0 to 3"},
+      {R"({"window": {}})",
+       "train.pipeline[0].window.size: is missing; it is the number of rows of an example"},
+      {R"({"window": {"size": 0}})",
+       "train.pipeline[0].window.size: 0 is not from 1 to 2147483647"},
+      {R"({"window": {"size": 2, "shift": 0}})",
+       "train.pipeline[0].window.shift: 0 is not from 1 to 2147483647"},
+      {R"({"window": {"size": 2, "stride": -3}})",
+       "train.pipeline[0].window.stride: -3 is not from 1 to 2147483647"},
+      {R"({"window": {"size": 2, "label_offset": -1}})",
+       "train.pipeline[0].window.label_offset: -1 is not from 0 to 2147483647"},
+      {R"({"window": {"size": 2}}, {"window": {"size": 2}})",
+       "train.pipeline[1].window: is the second window of the pipeline; keep one of them"},
+      {R"({"take": 5}, {"filter": "label = 1"})",
+       R"(train.pipeline[1].filter: stands after "take"; filters are the first steps of a pipeline)"},
+      {R"({"filter": "label = "})",
+       R"(train.pipeline[0].filter: "label = ", character 9: expected a number, a text in single )"
+       "quotes, true or false; write conditions like year >= 2026 and country in ('de', 'fr')"},
+  };
+  for (const auto& [pipeline, message] : cases) EXPECT_EQ(ErrorOf(NpyOf(pipeline)), message);
+  EXPECT_EQ(ErrorOf(NpyOf(R"({"filter": "label = 1"}, {"filter": "feature_0 > 2"}, {"skip": 0},
+      {"shard": {"numShards": 4, "index": 3}}, {"window": {"size": 3, "shift": 1}}, {"take": 9})")),
+            "");
+}
+
+TEST(DataPipelineTest, StepsThatTheSourceDoesNotAllowAreNamed) {
+  const std::string filter = R"(, "pipeline": [{"filter": "label = 1"}]})";
+  EXPECT_EQ(ErrorOf(SourceOf(R"({"images": {"directory": ["x"]})" + filter)),
+            "train.pipeline[0].filter: is for columns, which images does not have");
+  EXPECT_EQ(
+      ErrorOf(SourceOf(R"({"text": {"files": ["x"]}, "pipeline": [{"window": {"size": 2}}]})")),
+      "train.pipeline[0].window: is for rows of numbers, which text does not have");
+  EXPECT_EQ(
+      ErrorOf(SourceOf(R"({"csv": {"files": ["x"]}, "rows": [0, 5])" + filter)),
+      R"(train.pipeline[0].filter: conflicts with "rows", which come before the pipeline; use )"
+      R"("skip" and "take" after the filter)");
+  EXPECT_EQ(ErrorOf(SourceOf(R"({"csv": {"files": ["x"]}, "sampleWeight": ["w"])" + filter)),
+            R"(train.pipeline[0].filter: conflicts with "sample_weight", which has a weight for )"
+            "each row; keep one of them");
+  EXPECT_EQ(ErrorOf(SourceOf(
+                R"({"csv": {"files": ["x"]}, "skipDamaged": 3, "pipeline": [{"take": 5}]})")),
+            R"(train.pipeline: conflicts with "skip_damaged", which changes the numbers of the )"
+            "rows; keep one of them");
+}
+
+TEST(DataPipelineTest, OnlyTheFormOfExamplesIsInheritedAndKeptForOtherFiles) {
+  const std::string steps =
+      R"({"filter": "label = 1"}, {"take": 9}, {"window": {"size": 3}}, {"skip": 1},
+         {"shard": {"num_shards": 2, "index": 1}})";
+  proto::Job job;
+  *job.mutable_train() = NpyOf(steps);
+  *job.mutable_validation() = NpyOf("");
+  const proto::DataSource validation = ValidationSource(job);
+  ASSERT_EQ(validation.pipeline_size(), 1);
+  EXPECT_EQ(validation.pipeline(0).window().size(), 3);
+  *job.mutable_validation() = NpyOf(R"({"take": 4})");
+  EXPECT_EQ(ValidationSource(job).pipeline_size(), 1);
+  EXPECT_EQ(ValidationSource(job).pipeline(0).take(), 4);
+  proto::DataSource replaced = job.train();
+  ReplaceFiles({"other.npy"}, &replaced);
+  ASSERT_EQ(replaced.pipeline_size(), 1);
+  EXPECT_TRUE(replaced.pipeline(0).has_window());
+}
+
+TEST(DataPipelineTest, WindowsHaveTheDefaultsOfTensorFlowAndTheLabelOfTheLastRow) {
+  EXPECT_FALSE(WindowOf(NpyOf(R"({"take": 4})")));
+  const Window window = *WindowOf(NpyOf(R"({"window": {"size": 3, "stride": 2}})"));
+  EXPECT_EQ(window.size, 3);
+  EXPECT_EQ(window.shift, 3);
+  EXPECT_EQ(window.stride, 2);
+  EXPECT_EQ(window.label_offset, 4);
+  EXPECT_EQ(WindowOf(NpyOf(R"({"window": {"size": 3, "labelOffset": 0}})"))->label_offset, 0);
+}
+
+TEST(DataPipelineTest, WindowsAreTheFirstAxisOfTheModelsInputs) {
+  const auto model = nn::testing::ModelOf({{"in", "InputLayer", R"({"batch_shape": [null, 3, 2]})"},
+                                           {"flat", "Flatten", "{}"},
+                                           {"out", "Dense", R"({"units": 1})"}});
+  const proto::DataSource fitting = NpyOf(R"({"window": {"size": 3}})");
+  EXPECT_TRUE(CheckPipelineFitsModel("train", fitting, *model).ok());
+  EXPECT_EQ(RowShape(fitting, {3, 2}), (nn::Shape{2}));
+  EXPECT_EQ(RowShape(NpyOf(R"({"take": 3})"), {3, 2}), (nn::Shape{3, 2}));
+  EXPECT_EQ(CheckPipelineFitsModel("train", NpyOf(R"({"window": {"size": 4}})"), *model).message(),
+            "train.pipeline: has windows of 4 rows; the model's input 'in' takes (3, 2), whose "
+            "first axis "
+            "is not the rows of a window");
+}
+
+TEST(DataPipelineTest, AllFiltersOfASourceAreOne) {
+  EXPECT_FALSE(*FilterOf(NpyOf(R"({"take": 4})")));
+  EXPECT_EQ((*FilterOf(NpyOf(R"({"filter": "a > 1"})")))->column, "a");
+  const auto both = FilterOf(
+      SourceOf(R"({"parquet": {"filter": "a > 1"}, "pipeline": [{"filter": "b is null"}]})"));
+  ASSERT_TRUE(both.ok() && *both);
+  EXPECT_EQ((*both)->kind, RowFilter::Kind::kAnd);
+  ASSERT_EQ((*both)->terms.size(), 2u);
+  EXPECT_EQ((*both)->terms[0].column, "a");
+  EXPECT_EQ((*both)->terms[1].column, "b");
+}
+
+}  // namespace
+}  // namespace cairn::job

@@ -1,0 +1,193 @@
+#include "worker/data/row_selection.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace cairn::worker {
+namespace {
+
+using ::testing::ElementsAre;
+
+// The rows of each example, and the row of its label, as lists.
+struct Example {
+  std::vector<int64_t> rows;
+  int64_t label = 0;
+
+  bool operator==(const Example& other) const { return rows == other.rows && label == other.label; }
+};
+
+std::vector<Example> ExamplesOf(const RowSelection& selection) {
+  std::vector<Example> examples(selection.examples());
+  const RowSelection labels = selection.Labels();
+  for (int64_t i = 0; i < selection.examples(); ++i) {
+    for (int64_t place = 0; place < selection.size(); ++place) {
+      examples[i].rows.push_back(selection.RowOf(i, place));
+    }
+    examples[i].label = labels.RowOf(i);
+  }
+  return examples;
+}
+
+// A step as the documentation of tf.data defines it, on lists.
+std::vector<Example> Apply(const proto::PipelineStep& step, const std::vector<Example>& all) {
+  std::vector<Example> result;
+  const auto count = static_cast<int64_t>(all.size());
+  for (int64_t i = 0; i < count; ++i) {
+    if (step.has_take() && i < step.take()) result.push_back(all[i]);
+    if (step.has_skip() && i >= step.skip()) result.push_back(all[i]);
+    if (step.has_shard() && i % step.shard().num_shards() == step.shard().index()) {
+      result.push_back(all[i]);
+    }
+    if (!step.has_window() || i % step.window().shift() != 0) continue;
+    Example window;
+    for (int64_t j = 0; j < step.window().size(); ++j) {
+      const int64_t at = i + j * step.window().stride();
+      if (at < count) window.rows.push_back(all[at].rows[0]);
+    }
+    const int64_t label = i + step.window().label_offset();
+    if (static_cast<int64_t>(window.rows.size()) < step.window().size() || label >= count) continue;
+    window.label = all[label].rows[0];
+    result.push_back(window);
+  }
+  return result;
+}
+
+TEST(RowSelectionTest, RandomPipelinesAreThoseOfLists) {
+  std::mt19937 random(7);
+  const auto below = [&random](int64_t end) {
+    return std::uniform_int_distribution<int64_t>(0, end - 1)(random);
+  };
+  int empty = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<int64_t> rows(1 + below(60));
+    std::iota(rows.begin(), rows.end(), 0);
+    RowSelection all(static_cast<int64_t>(rows.size()));
+    const bool is_filtered = below(2) == 0;
+    if (is_filtered) {
+      rows.erase(std::remove_if(rows.begin(), rows.end(), [&](int64_t) { return below(3) == 0; }),
+                 rows.end());
+      if (rows.empty()) continue;
+      all = RowSelection(rows);
+    }
+    std::vector<Example> expected;
+    for (const int64_t row : rows) expected.push_back({{row}, row});
+    proto::DataSource source;
+    bool has_window = false;
+    for (int64_t steps = below(5); steps > 0; --steps) {
+      proto::PipelineStep& step = *source.add_pipeline();
+      switch (below(has_window ? 3 : 4)) {
+        case 0:
+          step.set_take(1 + below(40));
+          break;
+        case 1:
+          step.set_skip(below(10));
+          break;
+        case 2:
+          step.mutable_shard()->set_num_shards(1 + below(4));
+          step.mutable_shard()->set_index(below(step.shard().num_shards()));
+          break;
+        default:
+          has_window = true;
+          step.mutable_window()->set_size(1 + below(4));
+          step.mutable_window()->set_shift(1 + below(4));
+          step.mutable_window()->set_stride(1 + below(3));
+          step.mutable_window()->set_label_offset(below(8));
+      }
+      expected = Apply(step, expected);
+    }
+    const auto selection = RowSelection::Create(source, all);
+    if (expected.empty()) {
+      ++empty;
+      EXPECT_EQ(selection.status().code(), absl::StatusCode::kInvalidArgument);
+      continue;
+    }
+    ASSERT_TRUE(selection.ok()) << selection.status() << source.DebugString();
+    ASSERT_EQ(ExamplesOf(*selection), expected) << source.DebugString();
+    if (is_filtered) continue;
+    std::set<int64_t> contained;
+    for (size_t i = 0; i < expected.size(); i += 2) {
+      contained.insert(expected[i].rows.begin(), expected[i].rows.end());
+    }
+    for (const int64_t row : rows) {
+      ASSERT_EQ(selection->AnyExampleOf(row, [](int64_t example) { return example % 2 == 0; }),
+                contained.count(row) > 0)
+          << row << source.DebugString();
+    }
+  }
+  EXPECT_GT(empty, 50);
+}
+
+proto::DataSource SourceOf(int64_t first, int64_t end) {
+  proto::DataSource source;
+  source.add_rows(first);
+  source.add_rows(end);
+  return source;
+}
+
+TEST(RowSelectionTest, RowsComeBeforeThePipelineAndMustExist) {
+  proto::DataSource source = SourceOf(2, 8);
+  source.add_pipeline()->set_skip(1);
+  const auto selection = RowSelection::Create(source, RowSelection(10));
+  ASSERT_TRUE(selection.ok());
+  EXPECT_EQ(selection->examples(), 5);
+  EXPECT_EQ(selection->RowOf(0), 3);
+  EXPECT_TRUE(selection->is_range());
+  EXPECT_EQ(RowSelection::Create(source, RowSelection(7)).status().message(),
+            "\"rows\": [2, 8] are not among the 7 rows of the data; the end is at most 7");
+}
+
+TEST(RowSelectionTest, WithoutLabelsAWindowMayEndAtTheLastRow) {
+  proto::DataSource source;
+  auto& window = *source.add_pipeline()->mutable_window();
+  window.set_size(2);
+  window.set_shift(1);
+  window.set_label_offset(4);
+  EXPECT_EQ(RowSelection::Create(source, RowSelection(10))->examples(), 6);
+  EXPECT_EQ(RowSelection::Create(source, RowSelection(10), /*has_labels=*/false)->examples(), 9);
+}
+
+TEST(RowSelectionTest, AStepThatLeavesNothingIsNamed) {
+  proto::DataSource source;
+  source.add_pipeline()->set_take(4);
+  source.add_pipeline()->set_skip(4);
+  EXPECT_EQ(RowSelection::Create(source, RowSelection(10)).status().message(),
+            "\"pipeline[1].skip\" leaves none of 4 examples");
+  source.mutable_pipeline(1)->mutable_window()->set_size(5);
+  EXPECT_EQ(RowSelection::Create(source, RowSelection(10)).status().message(),
+            "\"pipeline[1].window\" leaves none of 4 rows, which are fewer than a window and its "
+            "label need");
+}
+
+TEST(RowSelectionTest, TheLargestNumbersDoNotOverflow) {
+  constexpr int64_t kMost = 2147483647;
+  constexpr int64_t kRows = int64_t{1} << 40;
+  proto::DataSource source;
+  for (int i = 0; i < 3; ++i) {
+    auto& shard = *source.add_pipeline()->mutable_shard();
+    shard.set_num_shards(kMost);
+    shard.set_index(0);
+  }
+  auto& window = *source.add_pipeline()->mutable_window();
+  window.set_size(1);
+  window.set_shift(kMost);
+  window.set_stride(kMost);
+  source.add_pipeline()->set_take(INT64_MAX);
+  const auto one = RowSelection::Create(source, RowSelection(kRows));
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_EQ(one->examples(), 1);
+  EXPECT_EQ(one->RowOf(0), 0);
+  source.mutable_pipeline(3)->mutable_window()->set_size(kMost);
+  EXPECT_FALSE(RowSelection::Create(source, RowSelection(kRows)).ok());
+  source.add_pipeline()->set_skip(INT64_MAX);
+  EXPECT_FALSE(RowSelection::Create(source, RowSelection(kRows)).ok());
+}
+
+}  // namespace
+}  // namespace cairn::worker

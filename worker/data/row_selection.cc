@@ -1,0 +1,122 @@
+#include "worker/data/row_selection.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "job/data_pipeline.h"
+#include "job/data_source.h"
+
+namespace cairn::worker {
+namespace {
+
+absl::Status CheckRowsExist(const proto::DataSource& source, int64_t rows) {
+  if (source.rows_size() != 2) return absl::InvalidArgumentError("rows are not two numbers");
+  if (source.rows(0) >= 0 && source.rows(0) < source.rows(1) && source.rows(1) <= rows) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("\"rows\": ", job::RowsText(source),
+                                                 " are not among the ", rows,
+                                                 " rows of the data; the end is at most ", rows));
+}
+
+}  // namespace
+
+RowSelection::RowSelection(std::vector<int64_t> kept)
+    : kept_(std::make_shared<const std::vector<int64_t>>(std::move(kept))),
+      count_(static_cast<int64_t>(kept_->size())) {}
+
+RowSelection RowSelection::Range(int64_t first, int64_t end) {
+  RowSelection range(end - first);
+  range.begin_ = first;
+  return range;
+}
+
+void RowSelection::Take(int64_t examples) { count_ = std::min(count_, examples); }
+
+void RowSelection::Skip(int64_t examples) {
+  const int64_t skipped = std::min(count_, examples);
+  count_ -= skipped;
+  if (count_ > 0) begin_ += skipped * step_;
+}
+
+void RowSelection::Shard(int64_t shards, int64_t index) {
+  Skip(index);
+  count_ = count_ / shards + (count_ % shards > 0 ? 1 : 0);
+  // With one example the step has no meaning. Otherwise its product is below the number of rows.
+  if (count_ > 1) step_ *= shards;
+}
+
+// The rows of the window are examples of the steps before it, `step_` rows apart. A product is only
+// made if two such rows exist, so it is below their number.
+void RowSelection::Window(const proto::DataSource& source, bool has_labels) {
+  const job::Window window = *job::WindowOf(source);
+  int64_t last = (window.size - 1) * window.stride;  // The last row that an example needs.
+  if (has_labels) last = std::max(last, window.label_offset);
+  count_ = last < count_ ? (count_ - 1 - last) / window.shift + 1 : 0;
+  if (count_ == 0) return;
+  size_ = window.size;
+  if (size_ > 1) stride_ = step_ * window.stride;
+  if (has_labels) label_ = step_ * window.label_offset;
+  if (count_ > 1) step_ *= window.shift;
+}
+
+absl::StatusOr<RowSelection> RowSelection::Create(const proto::DataSource& source, RowSelection all,
+                                                  bool has_labels) {
+  const int64_t rows = all.examples();
+  RowSelection result = std::move(all);
+  if (!source.rows().empty()) {
+    CAIRN_RETURN_IF_ERROR(CheckRowsExist(source, rows));
+    result.Skip(source.rows(0));
+    result.Take(source.rows(1) - source.rows(0));
+  }
+  for (int i = 0; i < source.pipeline_size(); ++i) {
+    const proto::PipelineStep& step = source.pipeline(i);
+    const int64_t before = result.count_;
+    switch (step.step_case()) {
+      case proto::PipelineStep::kTake:
+        result.Take(step.take());
+        break;
+      case proto::PipelineStep::kSkip:
+        result.Skip(step.skip());
+        break;
+      case proto::PipelineStep::kShard:
+        result.Shard(step.shard().num_shards(), step.shard().index());
+        break;
+      case proto::PipelineStep::kWindow:
+        result.Window(source, has_labels);
+        break;
+      case proto::PipelineStep::kFilter:
+      case proto::PipelineStep::STEP_NOT_SET:
+        continue;
+    }
+    if (result.count_ > 0 || before == 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"pipeline[", i, "].", job::NameOf(step), "\" leaves none of ", before,
+                     step.has_window() ? " rows, which are fewer than a window and its label need"
+                                       : " examples"));
+  }
+  return result;
+}
+
+RowSelection RowSelection::Labels() const {
+  RowSelection labels = *this;
+  labels.begin_ += label_;
+  labels.size_ = 1;
+  return labels;
+}
+
+bool RowSelection::AnyExampleOf(int64_t row,
+                                absl::FunctionRef<bool(int64_t example)> is_wanted) const {
+  for (int64_t place = 0; place < size_; ++place) {
+    const int64_t from_first = row - begin_ - place * stride_;
+    if (from_first < 0) break;
+    if (from_first % step_ != 0 || from_first / step_ >= count_) continue;
+    if (is_wanted(from_first / step_)) return true;
+  }
+  return false;
+}
+
+}  // namespace cairn::worker
