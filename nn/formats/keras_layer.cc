@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "nn/formats/struct_json.h"
+#include "nn/layers/layer_output.h"
 
 namespace cairn::nn {
 namespace {
@@ -146,6 +147,10 @@ absl::StatusOr<proto::LayerSpec> ReadKerasLayer(const JsonNode& node) {
   }
   if (!config.json().is_object()) return config.Error("is not an object");
   CAIRN_ASSIGN_OR_RETURN(const std::string name, NameOf(node, config));
+  if (class_name == kLayerOutput) {
+    return node.Error(
+        absl::StrCat("layer '", name, "' is a ", kLayerOutput, ", which Keras does not have"));
+  }
   if (class_name == "InputLayer") return ReadInputLayer(name, config);
   CAIRN_ASSIGN_OR_RETURN(const std::string dtype, DtypeOf(config));
   if (dtype != kDefaultDtype) {

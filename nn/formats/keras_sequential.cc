@@ -80,6 +80,11 @@ absl::StatusOr<std::vector<CalledLayer>> ReadChain(const JsonNode& model, const 
       return node.Error(absl::StrCat("model '", layer.name, "' has ", layer.body.outputs_size(),
                                      " outputs; in a Sequential it may have one"));
     }
+    if (!layer.is_model && ReturnsStates(layer.body.layers(0))) {
+      return node.Error(absl::StrCat("layer '", layer.name,
+                                     "' has return_state, and so several outputs; in a Sequential "
+                                     "it may have one"));
+    }
     if (chain.empty() && !IsInput(layer)) {
       CAIRN_ASSIGN_OR_RETURN(proto::LayerSpec input, InputFor(model, config, node, layer));
       chain.push_back(Only(std::move(input)));
