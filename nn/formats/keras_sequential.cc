@@ -35,7 +35,7 @@ absl::StatusOr<proto::LayerSpec> InputFor(const JsonNode& model, const JsonNode&
                                           const JsonNode& first_node, const CalledLayer& first) {
   if (first.is_model) {
     for (const proto::LayerSpec& layer : first.body.layers()) {
-      if (layer.class_name() != "InputLayer") continue;
+      if (!layer.config().fields().contains("batch_shape")) continue;
       proto::LayerSpec input = layer;
       input.set_name(absl::StrCat(first.name, "_input"));
       return input;

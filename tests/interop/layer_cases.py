@@ -511,7 +511,7 @@ def recurrent(kind):
 
 
 def rnn(draw):
-    """RNN with one cell."""
+    """RNN with one cell or several."""
     def cell():
         kind, layer = draw.of((L.SimpleRNNCell, L.SimpleRNN), (L.LSTMCell, L.LSTM),
                               (L.GRUCell, L.GRU))
@@ -520,7 +520,7 @@ def rnn(draw):
             del arguments[argument]
         return kind(**arguments)
 
-    layer = L.RNN(cell(), return_sequences=draw.yes(), go_backwards=draw.yes())
+    layer = L.RNN(draw.of(cell(), [cell(), cell(), cell()]), return_sequences=draw.yes(), go_backwards=draw.yes())
     if draw.yes():
         return _through(_series(draw, 3), _mixing(0), layer)
     inputs = keras.Input((5,), dtype="int32")

@@ -475,7 +475,7 @@ class Lists(unittest.TestCase):
                 "Constraint", "InputLayer", "InputSpec", "DataLayer"}
         known = {
             keras.layers: set(layer_cases.LAYERS) | self.ELSEWHERE | {
-                "TorchModule", "SimpleRNNCell", "LSTMCell", "GRUCell"},
+                "TorchModule", "SimpleRNNCell", "LSTMCell", "GRUCell", "StackedRNNCells"},
             keras.losses: set(training_cases.LOSSES),
             keras.metrics: {name.split(",")[0] for name in training_cases.METRICS},
             keras.optimizers: set(training_cases.OPTIMIZERS),

@@ -99,6 +99,14 @@ def masked_states():
     return keras.Model([i, j], L.Dense(2)(x))
 
 
+def stacked_cells():
+    """A job has a layer for each cell."""
+    i = keras.Input((5, 2))
+    x = L.RNN([L.LSTMCell(3), L.GRUCell(2), L.LSTMCell(4)], return_sequences=True,
+              go_backwards=True)(i)
+    return keras.Model(i, L.Dense(2)(L.RNN(L.SimpleRNNCell(3))(x)))
+
+
 def masking():
     i = keras.Input((5, 2))
     x = L.LSTM(3, return_sequences=True)(L.Masking(.5)(i))
@@ -166,6 +174,7 @@ MODELS = {
                              L.RNN(L.GRUCell(3, reset_after=True)),
                              L.RepeatVector(2), L.LSTM(3, recurrent_dropout=.2)),
     "states": states,
+    "stacked_cells": stacked_cells,
     "masked_states": masked_states,
     "masking": masking,
     "conv_lstm": lambda: keras.Sequential([
