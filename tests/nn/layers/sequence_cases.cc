@@ -80,78 +80,80 @@ std::vector<Case> RecurrentCases() {
   };
 }
 
-// An encoder whose states are the initial ones of a decoder. `layer` is the class and the arguments
-// of both, `states` the number of its states.
-std::vector<Case> StateCases() {
-  const TestLayer floats = {"floats", "InputLayer", R"({"batch_shape": [null, 4, 2]})"};
-  const TestLayer ids = {"ids", "InputLayer", R"({"batch_shape": [null, 4], "dtype": "int32"})"};
-  const TestLayer table = {"table", "Embedding",
-                           R"({"input_dim": 4, "output_dim": 2, "mask_zero": true})"};
-  const TestLayer target = {"target", "InputLayer", R"({"batch_shape": [null, 3, 2]})"};
-  const auto part = [](const std::string& of, int output) {
-    return TestLayer{of + "." + std::to_string(output),
-                     "LayerOutput",
-                     R"({"output": )" + std::to_string(output) + "}",
-                     {of}};
-  };
-  const auto coder = [&](const std::string& name, const std::vector<TestLayer>& inputs,
-                         const std::string& class_name, const std::string& encoder,
-                         const std::string& decoder, int states) {
-    Case c = {name, inputs, 7};
-    c.layers.push_back({"encoder", class_name, "{" + encoder + R"(, "return_state": true})"});
-    TestLayer last = {"decoder", class_name, "{" + decoder + "}", {"target"}};
-    for (int i = 1; i <= states; ++i) {
-      c.layers.push_back(part("encoder", i));
-      last.inputs.push_back(c.layers.back().name);
-    }
-    c.layers.push_back(target);
-    c.layers.push_back(last);
-    c.layers.push_back({"after", "Dense", R"({"units": 2})"});
-    return c;
-  };
-  const auto both = [](const std::string& class_name) {
-    return R"("layer": {"class_name": ")" + class_name +
-           R"(", "config": {"units": 2, "return_state": true}})";
-  };
-  std::vector<Case> cases = {
-      coder("StatesOfSimpleRNN", {floats}, "SimpleRNN", R"("units": 3)",
-            R"("units": 3, "return_sequences": true)", 1),
-      coder("StatesOfLSTM", {floats}, "LSTM", R"("units": 3)",
-            R"("units": 3, "return_sequences": true)", 2),
-      coder("StatesOfLSTMBackwards", {floats}, "LSTM",
-            R"("units": 2, "go_backwards": true, "return_sequences": true, "dropout": 0.4)",
-            R"("units": 2, "go_backwards": true, "recurrent_dropout": 0.3)", 2),
-      coder("StatesOfGRU", {floats}, "GRU", R"("units": 3)", R"("units": 3)", 1),
-      coder("StatesOfGRUResetBefore", {floats}, "GRU", R"("units": 2, "reset_after": false)",
-            R"("units": 2, "reset_after": false, "recurrent_dropout": 0.4)", 1),
-      coder("StatesOfMaskedLSTM", {ids, table}, "LSTM", R"("units": 3)", R"("units": 3)", 2),
-      coder("StatesOfRNN", {floats}, "RNN",
-            R"("cell": {"class_name": "LSTMCell", "config": {"units": 3}})",
-            R"("cell": {"class_name": "LSTMCell", "config": {"units": 3}})", 2),
-  };
-  // The states and the sequence are all used, and the states of the decoder are dropped.
-  for (const char* merge : {"concat", "sum"}) {
-    const std::string config =
-        "{" + both("LSTM") + R"(, "merge_mode": ")" + std::string(merge) + R"("})";
-    std::vector<TestLayer> layers = {floats, {"encoder", "Bidirectional", config}};
-    TestLayer decoder = {"decoder", "Bidirectional", config, {"target"}};
-    for (int i = 0; i <= 4; ++i) layers.push_back(part("encoder", i));
-    for (int i = 1; i <= 4; ++i) decoder.inputs.push_back("encoder." + std::to_string(i));
-    layers.insert(layers.end(), {target,
-                                 decoder,
-                                 part("decoder", 0),
-                                 {"all", "Concatenate", "{}", {"encoder.0", "decoder.0"}},
-                                 {"after", "Dense", R"({"units": 2})"}});
-    cases.push_back({"StatesOfBidirectional_" + std::string(merge), layers});
+// Functions, because the cases are made before main().
+TestLayer Target() { return {"target", "InputLayer", R"({"batch_shape": [null, 3, 2]})"}; }
+TestLayer Floats() { return {"floats", "InputLayer", R"({"batch_shape": [null, 4, 2]})"}; }
+TestLayer Ids() { return {"ids", "InputLayer", R"({"batch_shape": [null, 4], "dtype": "int32"})"}; }
+TestLayer Table() {
+  return {"table", "Embedding", R"({"input_dim": 4, "output_dim": 2, "mask_zero": true})"};
+}
+
+TestLayer OutputOf(const std::string& layer, int output) {
+  return {layer + "." + std::to_string(output),
+          "LayerOutput",
+          R"({"output": )" + std::to_string(output) + "}",
+          {layer}};
+}
+
+// An encoder whose states are the initial ones of a decoder of the same class.
+Case Coders(const std::string& name, const std::vector<TestLayer>& inputs,
+            const std::string& class_name, const std::string& encoder, const std::string& decoder,
+            int states) {
+  Case c = {name, inputs, 7};
+  c.layers.push_back({"encoder", class_name, "{" + encoder + R"(, "return_state": true})"});
+  TestLayer last = {"decoder", class_name, "{" + decoder + "}", {"target"}};
+  for (int i = 1; i <= states; ++i) {
+    c.layers.push_back(OutputOf("encoder", i));
+    last.inputs.push_back(c.layers.back().name);
   }
-  // The mask goes with the sequence only; a layer whose call ignores it passes it on.
-  cases.push_back(
+  c.layers.push_back(Target());
+  c.layers.push_back(last);
+  c.layers.push_back({"after", "Dense", R"({"units": 2})"});
+  return c;
+}
+
+// The states and the sequence of the encoder are all used, those of the decoder are dropped.
+Case BidirectionalCoders(const std::string& merge) {
+  const std::string config = R"({"layer": {"class_name": "LSTM",
+      "config": {"units": 2, "return_state": true}}, "merge_mode": ")" +
+                             merge + R"("})";
+  std::vector<TestLayer> layers = {Floats(), {"encoder", "Bidirectional", config}};
+  TestLayer decoder = {"decoder", "Bidirectional", config, {"target"}};
+  for (int i = 0; i <= 4; ++i) layers.push_back(OutputOf("encoder", i));
+  for (int i = 1; i <= 4; ++i) decoder.inputs.push_back("encoder." + std::to_string(i));
+  layers.insert(layers.end(), {Target(),
+                               decoder,
+                               OutputOf("decoder", 0),
+                               {"all", "Concatenate", "{}", {"encoder.0", "decoder.0"}},
+                               {"after", "Dense", R"({"units": 2})"}});
+  return {"StatesOfBidirectional_" + merge, layers};
+}
+
+std::vector<Case> StateCases() {
+  return {
+      Coders("StatesOfSimpleRNN", {Floats()}, "SimpleRNN", R"("units": 3)",
+             R"("units": 3, "return_sequences": true)", 1),
+      Coders("StatesOfLSTM", {Floats()}, "LSTM", R"("units": 3)",
+             R"("units": 3, "return_sequences": true)", 2),
+      Coders("StatesOfLSTMBackwards", {Floats()}, "LSTM",
+             R"("units": 2, "go_backwards": true, "return_sequences": true, "dropout": 0.4)",
+             R"("units": 2, "go_backwards": true, "recurrent_dropout": 0.3)", 2),
+      Coders("StatesOfGRU", {Floats()}, "GRU", R"("units": 3)", R"("units": 3)", 1),
+      Coders("StatesOfGRUResetBefore", {Floats()}, "GRU", R"("units": 2, "reset_after": false)",
+             R"("units": 2, "reset_after": false, "recurrent_dropout": 0.4)", 1),
+      Coders("StatesOfMaskedLSTM", {Ids(), Table()}, "LSTM", R"("units": 3)", R"("units": 3)", 2),
+      Coders("StatesOfRNN", {Floats()}, "RNN",
+             R"("cell": {"class_name": "LSTMCell", "config": {"units": 3}})",
+             R"("cell": {"class_name": "LSTMCell", "config": {"units": 3}})", 2),
+      BidirectionalCoders("concat"),
+      BidirectionalCoders("sum"),
+      // The mask goes with the sequence only; a layer whose call ignores it passes it on.
       {"StatesAndMask",
-       {ids,
-        table,
+       {Ids(),
+        Table(),
         {"encoder", "GRU", R"({"units": 2, "return_sequences": true, "return_state": true})"},
-        part("encoder", 0),
-        part("encoder", 1),
+        OutputOf("encoder", 0),
+        OutputOf("encoder", 1),
         {"decoder",
          "GRU",
          R"({"units": 2, "return_sequences": true, "ignores_mask": true})",
@@ -159,8 +161,8 @@ std::vector<Case> StateCases() {
         {"pool", "GlobalAveragePooling1D"},
         {"all", "Concatenate", "{}", {"pool", "encoder.1"}},
         {"after", "Dense", R"({"units": 2})"}},
-       7});
-  return cases;
+       7},
+  };
 }
 
 std::vector<Case> MaskedCases() {
