@@ -8,6 +8,7 @@
 #include "nn/initializer.h"
 #include "nn/layers/create_layer.h"
 #include "nn/layers/input.h"
+#include "nn/layers/layer_output.h"
 
 namespace cairn::nn {
 namespace {
@@ -34,6 +35,24 @@ absl::StatusOr<std::vector<int>> FindInputs(const proto::LayerSpec& spec,
     return LayerError(spec, inputs.empty() ? "has no inputs" : "cannot have inputs");
   }
   return inputs;
+}
+
+absl::StatusOr<std::unique_ptr<const Layer>> CreateOn(const proto::LayerSpec& spec,
+                                                      const std::vector<Model::Node>& nodes,
+                                                      const std::vector<int>& inputs) {
+  if (spec.class_name() == kLayerOutput && inputs.size() == 1) {
+    return LayerOutputLayer::Create(spec, *nodes[inputs[0]].layer);
+  }
+  std::vector<TensorSpec> specs;
+  for (const int input : inputs) {
+    const Layer& from = *nodes[input].layer;
+    if (!OutputsOf(from).empty()) {
+      return LayerError(spec, absl::StrCat("its input '", from.name(),
+                                           "' has several outputs (return_state); it takes one"));
+    }
+    specs.push_back(from.output());
+  }
+  return CreateLayer(spec, std::move(specs));
 }
 
 // Variable names must be unique: they are keys throughout the cluster.
@@ -109,10 +128,8 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Create(const proto::ModelSpec& spe
 
 absl::Status Model::AddLayer(const proto::LayerSpec& spec, const NodesByName& nodes,
                              std::vector<int> inputs) {
-  std::vector<TensorSpec> input_specs;
-  for (int input : inputs) input_specs.push_back(nodes_[input].layer->output());
   Node node{.inputs = std::move(inputs)};
-  CAIRN_ASSIGN_OR_RETURN(node.layer, CreateLayer(spec, std::move(input_specs)));
+  CAIRN_ASSIGN_OR_RETURN(node.layer, CreateOn(spec, nodes_, node.inputs));
   const absl::StatusOr<int64_t> elements = CheckedElementCount(node.layer->output().shape);
   if (!elements.ok()) {
     return LayerError(spec, absl::StrCat("output's ", std::string(elements.status().message())));
@@ -229,6 +246,10 @@ absl::Status Model::AddOutputs(const proto::ModelSpec& spec, const NodesByName& 
     if (output.type != proto::FLOAT32) {
       return absl::InvalidArgumentError(
           absl::StrCat("the model's output '", name, "' is not float32"));
+    }
+    if (!OutputsOf(*nodes_[node].layer).empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the model's output '", name, "' has several outputs (return_state); name one of them"));
     }
     if (masks_[node] >= 0) {
       return absl::InvalidArgumentError(absl::StrCat(

@@ -83,6 +83,7 @@ constexpr KnownKernel kKnownKernels[] = {
     {"GroupNormalization", CreateLayerNormalizationKernel},
     {"LSTM", CreateRecurrentKernel},
     {"LayerNormalization", CreateLayerNormalizationKernel},
+    {"LayerOutput", CreateLayerOutputKernel},
     {"LeakyReLU", CreateActivationKernel},
     {"Masking", CreateMaskingKernel},
     {"MaxPooling1D", CreatePooling2DKernel},

@@ -50,6 +50,7 @@ std::unique_ptr<Kernel> CreateGaussianNoiseKernel(const Layer& layer, const Kern
 std::unique_ptr<Kernel> CreateGlobalPoolingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateLayerNormalizationKernel(const Layer& layer,
                                                        const KernelContext& context);
+std::unique_ptr<Kernel> CreateLayerOutputKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateMaskingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateMergeKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreatePooling2DKernel(const Layer& layer, const KernelContext& context);

@@ -17,7 +17,9 @@ class RecurrentKernel : public Kernel {
         examples_(context.options.examples),
         steps_(layer.passes()[0].steps),
         units_(layer.passes()[0].units),
-        width_(layer.output().shape.back()) {
+        width_(layer.output_shapes()[0].back()),
+        states_(layer.passes()[0].states()),
+        output_count_(ElementCount(layer.output().shape)) {
     for (const RecurrentPass& pass : layer.passes()) {
       passes_.emplace_back(pass, examples_, context.options.training, context.dnnl);
     }
@@ -25,21 +27,31 @@ class RecurrentKernel : public Kernel {
 
   absl::Status Forward(const ForwardArguments& arguments) override {
     mask_ = arguments.masks.empty() ? nullptr : arguments.masks[0];
+    for (size_t input = 1; input < arguments.inputs.size(); ++input) {
+      std::copy_n(arguments.inputs[input], examples_ * units_,
+                  PassOf(input - 1).InitialState(StateOf(input - 1)));
+    }
     for (RecurrentPassKernel& pass : passes_) {
       pass.Forward(arguments.inputs[0], mask_, arguments.variables,
                    arguments.training ? std::optional(arguments.random_key) : std::nullopt);
     }
     ForEachUnit(
         [&](int64_t output, const Place& place) { arguments.output[output] = Merge(place); });
+    ForEachReturnedState([&](int64_t output, int state, int64_t at_example) {
+      std::copy_n(PassOf(state).LastState(StateOf(state)) + at_example, units_,
+                  arguments.output + output);
+    });
     return absl::OkStatus();
   }
 
   void Backward(const BackwardArguments& arguments) override {
-    for (RecurrentPassKernel& pass : passes_) {
-      std::fill_n(pass.GradientAfter(0), steps_ * examples_ * units_, 0.0f);
-    }
+    for (RecurrentPassKernel& pass : passes_) pass.ClearGradients();
     ForEachUnit([&](int64_t output, const Place& place) {
       Spread(arguments.output_gradient[output], place);
+    });
+    ForEachReturnedState([&](int64_t output, int state, int64_t at_example) {
+      float* gradient = PassOf(state).LastGradient(StateOf(state)) + at_example;
+      for (int64_t i = 0; i < units_; ++i) gradient[i] += arguments.output_gradient[output + i];
     });
     float* input = arguments.input_gradients[0];
     if (input != nullptr) {
@@ -48,10 +60,32 @@ class RecurrentKernel : public Kernel {
     for (RecurrentPassKernel& pass : passes_) {
       pass.Backward(mask_, arguments.variables, input, arguments.variable_gradients);
     }
+    for (size_t i = 1; i < arguments.input_gradients.size(); ++i) {
+      if (arguments.input_gradients[i] == nullptr) continue;
+      std::copy_n(PassOf(i - 1).InitialGradient(StateOf(i - 1)), examples_ * units_,
+                  arguments.input_gradients[i]);
+    }
   }
 
  private:
   using MergeKind = RecurrentLayer::Merge;
+
+  // Initial and returned states are those of one pass after the other.
+  RecurrentPassKernel& PassOf(size_t state) { return passes_[state / states_]; }
+  int StateOf(size_t state) const { return static_cast<int>(state % states_); }
+
+  // Calls visit(output index, state, where the example is in the state) for each example of each
+  // state that is behind the output proper.
+  template <typename Visit>
+  void ForEachReturnedState(const Visit& visit) {
+    if (!layer_.returns_states()) return;
+    const int states = static_cast<int>(passes_.size()) * states_;
+    for (int64_t example = 0; example < examples_; ++example) {
+      for (int state = 0; state < states; ++state) {
+        visit((example + 1) * output_count_ - (states - state) * units_, state, example * units_);
+      }
+    }
+  }
 
   // The state elements that an output element is computed from.
   struct Place {
@@ -75,7 +109,7 @@ class RecurrentKernel : public Kernel {
           place.step[1] = rows == 1 ? steps_ - 1 : steps_ - 1 - row;
           place.unit = example * units_ + column % units_;
           if (concatenates) place.pass = static_cast<int>(column / units_);
-          visit((example * rows + row) * width_ + column, place);
+          visit(example * output_count_ + row * width_ + column, place);
         }
       }
     }
@@ -120,6 +154,8 @@ class RecurrentKernel : public Kernel {
   const int64_t steps_;
   const int64_t units_;
   const int64_t width_;
+  const int states_;  // Of each pass.
+  const int64_t output_count_;
   // A deque, because the elements cannot be moved.
   std::deque<RecurrentPassKernel> passes_;
   // The mask of the last Forward.

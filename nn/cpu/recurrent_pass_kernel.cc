@@ -132,11 +132,14 @@ void RecurrentPassKernel::StepBack(const int32_t* mask, int64_t step) {
   }
 }
 
+void RecurrentPassKernel::ClearGradients() {
+  std::fill_n(h_gradients_.get(), (pass_.steps + 1) * examples_ * pass_.units, 0.0f);
+  std::fill_n(c_gradient_.get(), examples_ * pass_.units, 0.0f);
+}
+
 void RecurrentPassKernel::Backward(const int32_t* mask, absl::Span<const float* const> variables,
                                    float* input_gradient,
                                    absl::Span<float* const> variable_gradients) {
-  std::fill_n(h_gradients_.get(), examples_ * pass_.units, 0.0f);
-  std::fill_n(c_gradient_.get(), examples_ * pass_.units, 0.0f);
   for (int64_t step = pass_.steps - 1; step >= 0; --step) StepBack(mask, step);
   StoreGradients(variables, input_gradient, variable_gradients);
 }

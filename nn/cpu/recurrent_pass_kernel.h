@@ -21,22 +21,33 @@ class RecurrentPassKernel {
   RecurrentPassKernel(const RecurrentPass& pass, int64_t examples, bool training,
                       const DnnlContext* context);
 
+  // The initial state: 0 is h, 1 is c of an LSTM. (examples, units); zero until it is written.
+  float* InitialState(int state) { return state == 0 ? h_.get() : c_.get(); }
   // `input` has shape (examples, steps, input width). `mask` has shape (examples, steps), or is
   // null if nothing is masked; a zero leaves the state unchanged at that step. `variables` are the
   // layer's. `dropout_key` is the key of the dropout's draws, nullopt in inference.
   void Forward(const float* input, const int32_t* mask, absl::Span<const float* const> variables,
                std::optional<uint64_t> dropout_key);
-  // The state after a step: (examples, units).
+  // The state h after a step: (examples, units).
   const float* StateAfter(int64_t step) const { return States(h_, step + 1); }
+  const float* LastState(int state) const { return States(state == 0 ? h_ : c_, pass_.steps); }
   int64_t at(int64_t step) const { return pass_.goes_backwards ? pass_.steps - 1 - step : step; }
 
-  // The gradient with respect to StateAfter(step). The caller must fill it for all steps before
-  // Backward.
+  // Before Backward the caller clears the gradients and adds those with respect to StateAfter(step)
+  // and LastState(state).
+  void ClearGradients();
   float* GradientAfter(int64_t step) { return States(h_gradients_, step + 1); }
+  float* LastGradient(int state) {
+    return state == 0 ? GradientAfter(pass_.steps - 1) : c_gradient_.get();
+  }
   // Computes the gradients for the last Forward. Adds to input_gradient unless it is null.
   // Overwrites the gradients of the pass's variables unless they are null (frozen).
   void Backward(const int32_t* mask, absl::Span<const float* const> variables,
                 float* input_gradient, absl::Span<float* const> variable_gradients);
+  // The gradient with respect to the initial state, after Backward.
+  const float* InitialGradient(int state) const {
+    return state == 0 ? h_gradients_.get() : c_gradient_.get();
+  }
 
  private:
   float* States(const AlignedBuffer<float>& buffer, int64_t step) const {
@@ -69,7 +80,7 @@ class RecurrentPassKernel {
   std::vector<float> state_factors_;
   AlignedBuffer<float> x_parts_;
   AlignedBuffer<float> h_parts_;
-  // steps + 1 states; the first one is the initial state, zero.
+  // steps + 1 states; the first one is the initial state.
   AlignedBuffer<float> h_;
   AlignedBuffer<float> c_;
 

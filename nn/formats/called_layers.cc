@@ -8,11 +8,21 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "nn/layers/layer_output.h"
 
 namespace cairn::nn {
 namespace {
 
 bool IsInput(const proto::LayerSpec& layer) { return layer.class_name() == "InputLayer"; }
+
+bool IsTrue(const google::protobuf::Struct& config, const char* argument) {
+  const auto found = config.fields().find(argument);
+  return found != config.fields().end() && found->second.bool_value();
+}
+
+std::string OutputName(const std::string& layer, int64_t output) {
+  return absl::StrCat(layer, ".", output);
+}
 
 class Expansion {
  public:
@@ -31,6 +41,7 @@ class Expansion {
       CAIRN_ASSIGN_OR_RETURN(const std::string name, Resolve(output, "output_layers"));
       spec->add_outputs(name);
     }
+    for (auto& [name, layer] : layer_outputs_) *spec->add_layers() = std::move(layer);
     return absl::OkStatus();
   }
 
@@ -66,6 +77,10 @@ class Expansion {
     for (const proto::LayerSpec& inner : layer.body.layers()) {
       if (!layer.is_model) {
         names[inner.name()] = layer.name;
+        if (ReturnsStates(inner)) with_states_.insert(layer.name);
+      } else if (inner.class_name() == kLayerOutput) {
+        // Its layer may have another name here; it is before it.
+        names[inner.name()] = OutputName(names[inner.inputs(0)], IndexOf(inner));
       } else if (!IsInput(inner)) {
         const bool is_free = taken_.insert(inner.name()).second;
         names[inner.name()] = is_free ? inner.name() : absl::StrCat(layer.name, "/", inner.name());
@@ -89,7 +104,27 @@ class Expansion {
     return call == 0 ? name : absl::StrCat(name, ":", call);
   }
 
-  absl::StatusOr<std::string> Resolve(const TensorName& tensor, const std::string& place) const {
+  static int64_t IndexOf(const proto::LayerSpec& layer_output) {
+    return static_cast<int64_t>(layer_output.config().fields().at("output").number_value());
+  }
+
+  // The name of the layer that computes a tensor. Adds a LayerOutput if it needs one; the model
+  // checks its number.
+  absl::StatusOr<std::string> Resolve(const TensorName& tensor, const std::string& place) {
+    if (with_states_.count(tensor.layer) > 0) {
+      CAIRN_ASSIGN_OR_RETURN(const std::string layer, Find({tensor.layer, tensor.call}, place));
+      proto::LayerSpec& output = layer_outputs_[OutputName(layer, tensor.output)];
+      output.set_name(OutputName(layer, tensor.output));
+      output.set_class_name(kLayerOutput);
+      (*output.mutable_config()->mutable_fields())["output"].set_number_value(
+          static_cast<double>(tensor.output));
+      output.mutable_inputs()->Assign(&layer, &layer + 1);
+      return output.name();
+    }
+    return Find(tensor, place);
+  }
+
+  absl::StatusOr<std::string> Find(const TensorName& tensor, const std::string& place) const {
     const auto found = made_.find({tensor.layer, tensor.call, tensor.output});
     if (found != made_.end()) return found->second;
     if (names_.count(tensor.layer) == 0) {
@@ -128,6 +163,9 @@ class Expansion {
       if (layer.calls[call].use_causal_mask) {
         (*added.mutable_config()->mutable_fields())["use_causal_mask"].set_bool_value(true);
       }
+      if (layer.calls[call].ignores_mask && !layer.is_model) {
+        (*added.mutable_config()->mutable_fields())["ignores_mask"].set_bool_value(true);
+      }
       if (!layer.is_model) added.mutable_inputs()->Assign(inputs.begin(), inputs.end());
       for (std::string& input : *added.mutable_inputs()) {
         if (!layer.is_model) break;
@@ -146,9 +184,24 @@ class Expansion {
   std::map<std::string, std::map<std::string, std::string>> names_;
   // The layer of the expansion that computes a tensor.
   std::map<Tensor, std::string> made_;
+  // The layers that have several outputs.
+  std::set<std::string> with_states_;
+  // By name: the LayerOutputs that are used.
+  std::map<std::string, proto::LayerSpec> layer_outputs_;
 };
 
 }  // namespace
+
+bool ReturnsStates(const proto::LayerSpec& layer) {
+  if (IsTrue(layer.config(), "return_state")) return true;
+  const auto wrapped = layer.config().fields().find("layer");
+  if (layer.class_name() != "Bidirectional" || wrapped == layer.config().fields().end()) {
+    return false;
+  }
+  const auto& fields = wrapped->second.struct_value().fields();
+  const auto config = fields.find("config");
+  return config != fields.end() && IsTrue(config->second.struct_value(), "return_state");
+}
 
 absl::Status ExpandCalls(const std::vector<CalledLayer>& layers,
                          const std::vector<TensorName>& outputs, proto::ModelSpec* spec) {

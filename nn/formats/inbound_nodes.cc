@@ -62,7 +62,8 @@ absl::Status ReadCallArgument(const std::string& name, const JsonNode& value, La
     return absl::OkStatus();
   }
   if (value.json() == false) return absl::OkStatus();
-  if (name == "value" || name == "key") return ReadTensors(value, &call->inputs);
+  if (name == "value" || name == "key" || name == "initial_state")
+    return ReadTensors(value, &call->inputs);
   if (name == "mask" || absl::EndsWith(name, "_mask")) {
     if (name != "attention_mask") return ReadTensors(value, &call->masks);
   }
@@ -102,6 +103,10 @@ absl::StatusOr<LayerCall> ReadKeras3Call(const JsonNode& node) {
   }
   if (const auto kwargs = node.Find("kwargs"); kwargs.has_value()) {
     CAIRN_RETURN_IF_ERROR(ReadCallArguments(*kwargs, &call));
+    const auto states = kwargs->Find("initial_state");
+    const bool has_states =
+        elements.size() > 1 || (states.has_value() && !states->json().is_null());
+    call.ignores_mask = has_states && call.masks.empty();
   }
   return call;
 }

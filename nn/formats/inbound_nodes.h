@@ -20,7 +20,8 @@ struct TensorName {
 
 // One call of a layer.
 struct LayerCall {
-  // The input tensors in order. For attention layers: query, value, key.
+  // The input tensors in order. For attention layers: query, value, key. For recurrent layers: the
+  // sequence, then the initial states.
   std::vector<TensorName> inputs;
   // Masks, which Keras 3 writes explicitly.
   std::vector<TensorName> masks;
@@ -29,6 +30,9 @@ struct LayerCall {
   // True if called with training=True.
   bool always_trains = false;
   bool use_causal_mask = false;
+  // True if the layer does not use the mask of its input: Keras 3 gives a layer that is called with
+  // initial states no mask, unless the call names one.
+  bool ignores_mask = false;
 };
 
 // Reads one connection or a list of them.

@@ -13,6 +13,8 @@
 #include "nn/formats/json_text.h"
 #include "nn/formats/struct_json.h"
 #include "nn/layers/input.h"
+#include "nn/layers/layer_output.h"
+#include "nn/layers/recurrent.h"
 
 namespace cairn::nn {
 namespace {
@@ -78,13 +80,15 @@ class Config {
     const bool is_chain = IsChain();
     json config = {{"name", spec_.name()}, {"trainable", true}, {"layers", json::array()}};
     for (int i = 0; i < spec_.layers_size(); ++i) {
-      if (model_.nodes()[i].owner >= 0) continue;
+      if (model_.nodes()[i].owner >= 0 || IsOutput(i)) continue;
       CAIRN_ASSIGN_OR_RETURN(json layer, LayerAt(i));
       if (!is_chain) {
         layer["name"] = names_[i];
         layer["inbound_nodes"] = json::array();
         for (const int call : calls_[i]) {
-          if (!spec_.layers(call).inputs().empty()) layer["inbound_nodes"].push_back(Call(call));
+          if (spec_.layers(call).inputs().empty()) continue;
+          CAIRN_ASSIGN_OR_RETURN(json written_call, Call(call));
+          layer["inbound_nodes"].push_back(std::move(written_call));
         }
       }
       config["layers"].push_back(std::move(layer));
@@ -107,6 +111,10 @@ class Config {
   }
 
  private:
+  bool IsOutput(int node) const { return spec_.layers(node).class_name() == kLayerOutput; }
+  // The node of the layer that computes the output of `node`.
+  int Computing(int node) const { return IsOutput(node) ? model_.nodes()[node].inputs[0] : node; }
+
   int Owner(int node) const {
     return model_.nodes()[node].owner >= 0 ? model_.nodes()[node].owner : node;
   }
@@ -122,7 +130,7 @@ class Config {
         while (!taken.insert(name).second) name += "_";
       }
       names_.push_back(name);
-      calls_[Owner(i)].push_back(i);
+      if (!IsOutput(i)) calls_[Owner(i)].push_back(i);
     }
   }
 
@@ -145,16 +153,22 @@ class Config {
     const json dtype = config.value("dtype", json());
     CAIRN_RETURN_IF_ERROR(Translate(layer, layer.class_name(), &config));
     if (layer.class_name() == "InputLayer") config["dtype"] = dtype;
-    config.erase("use_causal_mask");  // An argument of the call.
+    // Arguments of the call.
+    config.erase("use_causal_mask");
+    config.erase("ignores_mask");
     config["name"] = names_[node];
     return LayerObject(layer.class_name(), std::move(config));
   }
 
   // A call's output: [LAYER, CALL, OUTPUT].
   json Connection(int node) const {
-    const std::vector<int>& calls = calls_.at(Owner(node));
-    const auto call = std::find(calls.begin(), calls.end(), node) - calls.begin();
-    return json::array({names_[Owner(node)], call, 0});
+    const int computing = Computing(node);
+    const std::vector<int>& calls = calls_.at(Owner(computing));
+    const auto call = std::find(calls.begin(), calls.end(), computing) - calls.begin();
+    const int64_t output =
+        IsOutput(node) ? static_cast<const LayerOutputLayer&>(*model_.nodes()[node].layer).index()
+                       : 0;
+    return json::array({names_[Owner(computing)], call, output});
   }
 
   json Tensor(int node) const {
@@ -169,11 +183,25 @@ class Config {
               {"keras_history", Connection(node)}}}};
   }
 
-  json Call(int node) const {
+  absl::StatusOr<json> Call(int node) const {
     const proto::LayerSpec& layer = spec_.layers(node);
     json tensors = json::array();
     for (const int input : model_.nodes()[node].inputs) tensors.push_back(Tensor(input));
     json arguments = json::object();
+    const auto* const recurrent =
+        dynamic_cast<const RecurrentLayer*>(model_.nodes()[node].layer.get());
+    if (recurrent != nullptr && recurrent->has_initial_states()) {
+      const std::vector<int>& masks = model_.nodes()[node].masks;
+      if (std::any_of(masks.begin(), masks.end(), [](int mask) { return mask >= 0; })) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("layer '", layer.name(), "' (", layer.class_name(),
+                         "): Keras 3 ignores the mask of a layer with initial states, so the "
+                         "exported model would compute something else"));
+      }
+      json& states = arguments["initial_state"] = json::array();
+      for (size_t i = 1; i < tensors.size(); ++i) states.push_back(tensors[i]);
+      tensors.erase(tensors.begin() + 1, tensors.end());
+    }
     if (layer.infers()) arguments["training"] = false;
     const auto& fields = layer.config().fields();
     if (const auto causal = fields.find("use_causal_mask"); causal != fields.end()) {
@@ -181,7 +209,7 @@ class Config {
     }
     // Attention takes its tensors as arguments, layers that merge take one list.
     const bool is_list = tensors.size() > 1 && layer.class_name() != "MultiHeadAttention";
-    return {{"args", is_list ? json::array({tensors}) : tensors}, {"kwargs", arguments}};
+    return json{{"args", is_list ? json::array({tensors}) : tensors}, {"kwargs", arguments}};
   }
 
   std::vector<int> ChainOrder() const {
@@ -193,7 +221,7 @@ class Config {
   // Keras's map_graph (keras/src/ops/function.py): layers by their depth, which is the longest way
   // to an output; those of one depth in the order in which a search from the outputs meets them.
   std::vector<int> GraphOrder() {
-    for (const Model::Output& output : model_.outputs()) Search(output.node);
+    for (const Model::Output& output : model_.outputs()) Search(Computing(output.node));
     std::map<int, int> node_depths;
     std::map<int, int> depths;  // By layer.
     for (auto node = finished_.rbegin(); node != finished_.rend(); ++node) {
@@ -201,7 +229,8 @@ class Config {
       depth = std::max(depth, node_depths[*node]);
       node_depths[*node] = depth;
       for (const int input : model_.nodes()[*node].inputs) {
-        node_depths[input] = std::max(node_depths[input], depth + 1);
+        int& input_depth = node_depths[Computing(input)];
+        input_depth = std::max(input_depth, depth + 1);
       }
     }
     std::vector<int> order;
@@ -215,7 +244,7 @@ class Config {
   void Search(int node) {
     if (!searched_.insert(node).second) return;
     met_.emplace(Owner(node), met_.size());
-    for (const int input : model_.nodes()[node].inputs) Search(input);
+    for (const int input : model_.nodes()[node].inputs) Search(Computing(input));
     finished_.push_back(node);
   }
 

@@ -53,7 +53,9 @@ std::string FindWeight(const Hdf5File& file, const std::string& path) {
                                                            {"/key_dense/", "/_key_dense/"},
                                                            {"/value_dense/", "/_value_dense/"},
                                                            {"/output_dense/", "/_output_dense/"}});
-  for (const std::string& other : {tensorflow, attention}) {
+  // A layer for each cell of a stack.
+  const std::string cell = absl::StrReplaceAll(path, {{"/cell/vars/", "/vars/"}});
+  for (const std::string& other : {tensorflow, attention, cell}) {
     if (!file.HasDataSet(path) && file.HasDataSet(other)) return other;
   }
   return path;

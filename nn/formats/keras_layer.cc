@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "nn/formats/struct_json.h"
+#include "nn/layers/layer_output.h"
 
 namespace cairn::nn {
 namespace {
@@ -102,6 +103,59 @@ bool IsModel(const std::string& class_name, const JsonNode& config) {
          config.Find("layers").has_value();
 }
 
+// The cells of an RNN whose cell is a StackedRNNCells; null for another layer.
+const google::protobuf::ListValue* StackedCells(const proto::LayerSpec& layer) {
+  const auto cell = layer.config().fields().find("cell");
+  if (layer.class_name() != "RNN" || cell == layer.config().fields().end()) return nullptr;
+  const auto& fields = cell->second.struct_value().fields();
+  const auto class_name = fields.find("class_name");
+  const auto config = fields.find("config");
+  if (class_name == fields.end() || class_name->second.string_value() != "StackedRNNCells" ||
+      config == fields.end()) {
+    return nullptr;
+  }
+  const auto cells = config->second.struct_value().fields().find("cells");
+  const bool is_list = cells != config->second.struct_value().fields().end() &&
+                       !cells->second.list_value().values().empty();
+  return is_list ? &cells->second.list_value() : nullptr;
+}
+
+// A masked step changes no state, so the RNNs below the last one may return any output for it.
+proto::ModelSpec ExpandCells(const proto::LayerSpec& layer,
+                             const google::protobuf::ListValue& cells) {
+  proto::ModelSpec body;
+  proto::LayerSpec& input = *body.add_layers();
+  input.set_name(absl::StrCat(layer.name(), ":input"));
+  input.set_class_name("InputLayer");
+  body.add_inputs(input.name());
+  body.set_sequential(true);
+  std::set<std::string> taken = {input.name()};
+  for (int i = 0; i < cells.values_size(); ++i) {
+    const std::string below = body.layers(i).name();
+    proto::LayerSpec& rnn = *body.add_layers();
+    rnn = layer;
+    auto& arguments = *rnn.mutable_config()->mutable_fields();
+    arguments["cell"] = cells.values(i);
+    const auto& cell = cells.values(i).struct_value().fields();
+    std::string name =
+        cell.contains("config") && cell.at("config").struct_value().fields().contains("name")
+            ? cell.at("config").struct_value().fields().at("name").string_value()
+            : "";
+    if (name.empty()) name = absl::StrCat(layer.name(), ":cell");
+    while (!taken.insert(name).second) name += "_";
+    rnn.set_name(name);
+    rnn.add_inputs(below);
+    // The steps are reversed once.
+    if (i > 0) arguments.erase("go_backwards");
+    if (i + 1 < cells.values_size()) {
+      arguments["return_sequences"].set_bool_value(true);
+      arguments.erase("activity_regularizer");
+    }
+  }
+  body.add_outputs(body.layers(cells.values_size()).name());
+  return body;
+}
+
 }  // namespace
 
 std::optional<JsonNode> StatedInputShape(const JsonNode& config) {
@@ -146,6 +200,10 @@ absl::StatusOr<proto::LayerSpec> ReadKerasLayer(const JsonNode& node) {
   }
   if (!config.json().is_object()) return config.Error("is not an object");
   CAIRN_ASSIGN_OR_RETURN(const std::string name, NameOf(node, config));
+  if (class_name == kLayerOutput) {
+    return node.Error(
+        absl::StrCat("layer '", name, "' is a ", kLayerOutput, ", which Keras does not have"));
+  }
   if (class_name == "InputLayer") return ReadInputLayer(name, config);
   CAIRN_ASSIGN_OR_RETURN(const std::string dtype, DtypeOf(config));
   if (dtype != kDefaultDtype) {
@@ -171,8 +229,19 @@ absl::StatusOr<CalledLayer> ReadLayerOrModel(const JsonNode& node, const ModelRe
     CAIRN_ASSIGN_OR_RETURN(layer.name, NameOf(node, config));
     return layer;
   }
-  CAIRN_ASSIGN_OR_RETURN(*layer.body.add_layers(), ReadKerasLayer(node));
-  layer.name = layer.body.layers(0).name();
+  CAIRN_ASSIGN_OR_RETURN(const proto::LayerSpec read, ReadKerasLayer(node));
+  layer.name = read.name();
+  if (const auto* const cells = StackedCells(read)) {
+    if (ReturnsStates(read)) {
+      return node.Error(absl::StrCat("layer '", layer.name,
+                                     "' has return_state, which is not supported for a stack of "
+                                     "cells: use an RNN for each cell"));
+    }
+    layer.is_model = true;
+    layer.body = ExpandCells(read, *cells);
+    return layer;
+  }
+  *layer.body.add_layers() = read;
   layer.body.add_outputs(layer.name);
   return layer;
 }

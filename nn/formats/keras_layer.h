@@ -19,7 +19,8 @@ absl::StatusOr<proto::LayerSpec> ReadKerasLayer(const JsonNode& node);
 // A function that reads a model used as a layer.
 using ModelReader = std::function<absl::StatusOr<proto::ModelSpec>(const JsonNode& node)>;
 
-// Reads a layer or a model used as a layer. Its calls are not set.
+// Reads a layer or a model used as a layer. Its calls are not set. An RNN of several cells becomes
+// a model of an RNN for each cell, which has the name of the cell.
 absl::StatusOr<CalledLayer> ReadLayerOrModel(const JsonNode& node, const ModelReader& read_model);
 
 // The input shape (batch axis first) stated in the config of a layer or Sequential model, if any.

@@ -35,7 +35,7 @@ absl::StatusOr<proto::LayerSpec> InputFor(const JsonNode& model, const JsonNode&
                                           const JsonNode& first_node, const CalledLayer& first) {
   if (first.is_model) {
     for (const proto::LayerSpec& layer : first.body.layers()) {
-      if (layer.class_name() != "InputLayer") continue;
+      if (!layer.config().fields().contains("batch_shape")) continue;
       proto::LayerSpec input = layer;
       input.set_name(absl::StrCat(first.name, "_input"));
       return input;
@@ -79,6 +79,11 @@ absl::StatusOr<std::vector<CalledLayer>> ReadChain(const JsonNode& model, const 
     if (layer.is_model && layer.body.outputs_size() != 1) {
       return node.Error(absl::StrCat("model '", layer.name, "' has ", layer.body.outputs_size(),
                                      " outputs; in a Sequential it may have one"));
+    }
+    if (!layer.is_model && ReturnsStates(layer.body.layers(0))) {
+      return node.Error(absl::StrCat("layer '", layer.name,
+                                     "' has return_state, and so several outputs; in a Sequential "
+                                     "it may have one"));
     }
     if (chain.empty() && !IsInput(layer)) {
       CAIRN_ASSIGN_OR_RETURN(proto::LayerSpec input, InputFor(model, config, node, layer));

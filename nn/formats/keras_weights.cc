@@ -56,6 +56,22 @@ json* LayersOf(json& model) {
   return &config["layers"];
 }
 
+// The cells of an RNN that has a stack of them; null for another layer.
+json* StackedCells(json& layer) {
+  json* config = layer.is_object() && layer.contains("config") ? &layer["config"] : nullptr;
+  for (const char* argument : {"cell", "config", "cells"}) {
+    if (config == nullptr || !config->is_object() || !config->contains(argument)) return nullptr;
+    config = &(*config)[argument];
+  }
+  return config->is_array() ? config : nullptr;
+}
+
+void MarkPlace(json& layer, KerasLayerPlace place, std::vector<KerasLayerPlace>* places) {
+  if (!layer.contains("config") || !layer["config"].is_object()) return;
+  layer["config"][kPlaceArgument] = places->size();
+  places->push_back(std::move(place));
+}
+
 void MarkPlaces(json& layers, const std::string& path, const std::string& top,
                 std::vector<KerasLayerPlace>* places) {
   KerasLayerNumbers numbers;
@@ -70,9 +86,17 @@ void MarkPlaces(json& layers, const std::string& path, const std::string& top,
     }
     if (json* const inner = LayersOf(layer)) {
       MarkPlaces(*inner, absl::StrCat(place.path, "/layers/"), place.top, places);
-    } else if (layer.contains("config") && layer["config"].is_object()) {
-      layer["config"][kPlaceArgument] = places->size();
-      places->push_back(std::move(place));
+    } else if (json* const cells = StackedCells(layer)) {
+      KerasLayerNumbers cell_numbers;
+      for (json& cell : *cells) {
+        MarkPlace(cell,
+                  {.path = absl::StrCat(place.path, "/cell/cells/",
+                                        cell_numbers.Next(StringAt(cell, "class_name"))),
+                   .top = place.top},
+                  places);
+      }
+    } else {
+      MarkPlace(layer, std::move(place), places);
     }
   }
 }
@@ -118,7 +142,15 @@ absl::StatusOr<PlacedModel> ReadPlacedModel(json document, const std::string& ro
   if (json* const layers = LayersOf(*outermost)) MarkPlaces(*layers, "layers/", "", &model.places);
   CAIRN_ASSIGN_OR_RETURN(model.spec, ReadKerasTopology(JsonNode(&document, root)));
   for (proto::LayerSpec& layer : *model.spec.mutable_layers()) {
-    auto& arguments = *layer.mutable_config()->mutable_fields();
+    auto* holder = layer.mutable_config();
+    // The cell of a stack has its own place.
+    if (const auto cell = holder->mutable_fields()->find("cell");
+        cell != holder->mutable_fields()->end() &&
+        holder->fields().find(kPlaceArgument) == holder->fields().end()) {
+      auto& fields = *cell->second.mutable_struct_value()->mutable_fields();
+      if (fields.contains("config")) holder = fields["config"].mutable_struct_value();
+    }
+    auto& arguments = *holder->mutable_fields();
     const auto found = arguments.find(kPlaceArgument);
     if (found == arguments.end()) continue;
     const auto place = static_cast<size_t>(found->second.number_value());

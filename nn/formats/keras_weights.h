@@ -14,7 +14,8 @@ namespace cairn::nn {
 
 // Where the files of Keras have the weights of a layer. Keras 3 numbers the layers of one class in
 // a model instead of naming them: "layers/dense_1/vars/0" is the kernel of the second Dense,
-// whatever its name. Keras 2 and the .h5 files of Keras 3 group weights by the layers of the
+// whatever its name. Each cell of a StackedRNNCells is a layer here, and numbered among the cells.
+// Keras 2 and the .h5 files of Keras 3 group weights by the layers of the
 // outermost model.
 
 // Makes the names "dense", "dense_1", "dense_2" of the layers of one model, in its order.

@@ -70,6 +70,7 @@ class LayerWriters {
       {"InputLayer", &Writer::Input},
       {"LSTM", &Writer::Recurrent},
       {"LayerNormalization", &Writer::LayerNormalization},
+      {"LayerOutput", &Writer::LayerOutput},
       {"LeakyReLU", &Writer::OnlyActivation},
       {"MaxPooling1D", &Writer::Pooling},
       {"MaxPooling2D", &Writer::Pooling},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "nn/layers/global_pooling.h"
 #include "nn/layers/input.h"
 #include "nn/layers/layer_normalization.h"
+#include "nn/layers/layer_output.h"
 #include "nn/layers/merge.h"
 #include "nn/layers/pooling2d.h"
 #include "nn/layers/rearranging.h"
@@ -595,8 +597,10 @@ class Writer {
     return graph_.Constant({1, 2 * width}, bias);
   }
 
-  // One direction. A sequence that goes backwards has its last step first, as in Keras.
-  absl::StatusOr<std::string> Pass(const RecurrentPass& pass, bool returns_sequences) {
+  // One direction. Its outputs are that of the layer and, with return_state, the last states.
+  // `first_state` counts the states of the passes before it. A sequence that goes backwards has its
+  // last step first, as in Keras.
+  absl::StatusOr<std::vector<std::string>> Pass(const RecurrentPass& pass, int first_state) {
     using Kind = RecurrentPass::Kind;
     const bool is_simple = pass.kind == Kind::kSimple;
     const bool is_gru = pass.kind == Kind::kGru;
@@ -629,15 +633,34 @@ class Writer {
         graph_.Constant({1, width, pass.units}, Gates(Values(pass.first_variable + 1), pass),
                         WeightName(pass.first_variable + 1))};
     if (pass.use_bias) inputs.push_back(RecurrentBias(pass));
-    const char* const op = is_simple ? "RNN" : is_gru ? "GRU" : "LSTM";
-    if (!returns_sequences) {
-      return graph_.Reshape(graph_.Add(op, inputs, attributes, /*output=*/1), {pass.units});
+    const auto& recurrent = As<RecurrentLayer>();
+    if (recurrent.has_initial_states()) {
+      inputs.resize(5);  // The bias, if there is none, and the lengths of the sequences.
+      for (int state = 0; state < pass.states(); ++state) {
+        inputs.push_back(graph_.Add(
+            "Reshape", {In(1 + first_state + state), graph_.Integers({1, -1, pass.units})}));
+      }
     }
+    const char* const op = is_simple ? "RNN" : is_gru ? "GRU" : "LSTM";
+    std::vector<std::string> results;
+    if (recurrent.returns_states()) {
+      // All steps, then the states.
+      results = graph_.AddSeveral(op, inputs, attributes, 1 + pass.states());
+      for (size_t i = 1; i < results.size(); ++i) {
+        results[i] = graph_.Reshape(results[i], {pass.units});
+      }
+      if (!recurrent.returns_sequences()) results[0] = results[1];
+    } else if (recurrent.returns_sequences()) {
+      results = {graph_.Add(op, inputs, attributes)};
+    } else {
+      results = {graph_.Reshape(graph_.Add(op, inputs, attributes, /*output=*/1), {pass.units})};
+    }
+    if (!recurrent.returns_sequences()) return results;
     // (steps, directions, batch, units)
-    const std::string steps = graph_.Add(op, inputs, attributes);
-    const std::string y = graph_.Reshape(
-        graph_.Add("Transpose", {steps}, {{"perm", Ints{2, 0, 1, 3}}}), {pass.steps, pass.units});
-    return pass.goes_backwards ? Reversed(y) : y;
+    results[0] = graph_.Reshape(graph_.Add("Transpose", {results[0]}, {{"perm", Ints{2, 0, 1, 3}}}),
+                                {pass.steps, pass.units});
+    if (pass.goes_backwards) results[0] = Reversed(results[0]);
+    return results;
   }
 
   std::string Reversed(const std::string& sequence) {
@@ -649,30 +672,38 @@ class Writer {
   absl::StatusOr<std::string> Recurrent() {
     using Merge = RecurrentLayer::Merge;
     const auto& recurrent = As<RecurrentLayer>();
-    const bool sequences = recurrent.returns_sequences();
-    CAIRN_ASSIGN_OR_RETURN(std::string y, Pass(recurrent.passes()[0], sequences));
-    if (recurrent.passes().size() == 1) return y;
-    CAIRN_ASSIGN_OR_RETURN(std::string other, Pass(recurrent.passes()[1], sequences));
-    if (sequences) other = Reversed(other);
+    const RecurrentPass& first = recurrent.passes()[0];
+    std::vector<std::string>& outputs = outputs_[node_];
+    CAIRN_ASSIGN_OR_RETURN(outputs, Pass(first, 0));
+    if (recurrent.passes().size() == 1) return outputs[0];
+    CAIRN_ASSIGN_OR_RETURN(const auto others, Pass(recurrent.passes()[1], first.states()));
+    outputs.insert(outputs.end(), others.begin() + 1, others.end());
+    const std::string other = recurrent.returns_sequences() ? Reversed(others[0]) : others[0];
+    std::string& y = outputs[0];
     switch (recurrent.merge()) {
       case Merge::kConcatenate:
-        return graph_.Add("Concat", {y, other}, {{"axis", int64_t{-1}}});
+        return y = graph_.Add("Concat", {y, other}, {{"axis", int64_t{-1}}});
       case Merge::kSum:
-        return graph_.Add("Add", {y, other});
+        return y = graph_.Add("Add", {y, other});
       case Merge::kMultiply:
-        return graph_.Add("Mul", {y, other});
+        return y = graph_.Add("Mul", {y, other});
       case Merge::kAverage:
-        return graph_.Add("Mean", {y, other});
+        return y = graph_.Add("Mean", {y, other});
     }
     return y;
+  }
+
+  absl::StatusOr<std::string> LayerOutput() {
+    return outputs_.at(model_.nodes()[node_].inputs[0])[As<LayerOutputLayer>().index()];
   }
 
   const proto::ModelSpec& spec_;
   const Model& model_;
   const absl::Span<const NamedTensor> weights_;
   OnnxGraph graph_;
-  int node_ = 0;                     // The layer that is written.
-  std::vector<std::string> values_;  // By node: its output.
+  int node_ = 0;                                     // The layer that is written.
+  std::vector<std::string> values_;                  // By node: its output.
+  std::map<int, std::vector<std::string>> outputs_;  // By recurrent layer: what it returns.
 };
 
 }  // namespace

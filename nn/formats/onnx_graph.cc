@@ -82,6 +82,20 @@ std::string OnnxGraph::Add(const char* op, const std::vector<std::string>& input
   return name;
 }
 
+std::vector<std::string> OnnxGraph::AddSeveral(const char* op,
+                                               const std::vector<std::string>& inputs,
+                                               const std::vector<Attribute>& attributes,
+                                               int count) {
+  std::vector<std::string> names = {Add(op, inputs, attributes)};
+  onnx::GraphProto& graph = *model_.mutable_graph();
+  onnx::NodeProto& node = *graph.mutable_node(graph.node_size() - 1);
+  for (int i = 1; i < count; ++i) {
+    names.push_back(absl::StrCat(names[0], ".", i));
+    node.add_output(names.back());
+  }
+  return names;
+}
+
 std::string OnnxGraph::AddMl(const char* op, const std::vector<std::string>& inputs,
                              const std::vector<Attribute>& attributes) {
   std::string name = Add(op, inputs, attributes);

@@ -34,6 +34,9 @@ class OnnxGraph {
   // Adds an operator and returns the name of its output number `output`. An input "" is absent.
   std::string Add(const char* op, const std::vector<std::string>& inputs,
                   const std::vector<Attribute>& attributes = {}, int output = 0);
+  // The same for the first `count` outputs.
+  std::vector<std::string> AddSeveral(const char* op, const std::vector<std::string>& inputs,
+                                      const std::vector<Attribute>& attributes, int count);
   // The same for an operator of ai.onnx.ml, and its first output.
   std::string AddMl(const char* op, const std::vector<std::string>& inputs,
                     const std::vector<Attribute>& attributes);

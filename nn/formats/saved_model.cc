@@ -24,6 +24,7 @@
 #include "nn/layers/global_pooling.h"
 #include "nn/layers/input.h"
 #include "nn/layers/layer_normalization.h"
+#include "nn/layers/layer_output.h"
 #include "nn/layers/merge.h"
 #include "nn/layers/pooling2d.h"
 #include "nn/layers/rearranging.h"
@@ -593,8 +594,12 @@ class Writer {
     return absl::StrCat(split, ":", gate);
   }
 
-  // The states after each step, in the order in which they are computed.
-  std::vector<std::string> Pass(const RecurrentPass& pass) {
+  struct PassResult {
+    std::vector<std::string> states;  // After each step, in the order in which they are computed.
+    std::string cell;                 // The last one.
+  };
+  // `first_state` counts the states of the passes before it.
+  PassResult Pass(const RecurrentPass& pass, int first_state) {
     using Kind = RecurrentPass::Kind;
     const int64_t gates = pass.gates();
     const int64_t width = gates * pass.units;
@@ -624,9 +629,13 @@ class Writer {
         splits_kernel
             ? graph_.Constant({pass.units, pass.units}, Columns(kernel, width, first, width))
             : "";
-    std::string state = graph_.Add(
-        "ZerosLike", {graph_.Slice(steps, {0, 0}, {-1, static_cast<int32_t>(pass.units)})});
-    std::string cell = state;
+    const bool is_given = layer().inputs().size() > 1;
+    std::string state =
+        is_given
+            ? In(1 + first_state)
+            : graph_.Add("ZerosLike",
+                         {graph_.Slice(steps, {0, 0}, {-1, static_cast<int32_t>(pass.units)})});
+    std::string cell = is_given && pass.states() == 2 ? In(2 + first_state) : state;
     const auto gate = [&](const std::string& value) {
       return Activate(pass.recurrent_activation, value);
     };
@@ -656,7 +665,7 @@ class Writer {
       }
       states.push_back(state);
     }
-    return states;
+    return {std::move(states), std::move(cell)};
   }
 
   std::string Sequence(const std::vector<std::string>& states) {
@@ -671,34 +680,44 @@ class Writer {
       return Refuse("a SavedModel export has no recurrent layer of more than 1000 steps");
     }
     std::vector<std::string> results;
+    std::vector<std::string>& outputs = outputs_[node_];
+    outputs = {""};
     for (const RecurrentPass& pass : recurrent.passes()) {
-      std::vector<std::string> states = Pass(pass);
+      auto [states, cell] = Pass(pass, static_cast<int>(outputs.size()) - 1);
+      outputs.push_back(states.back());
+      if (pass.states() == 2) outputs.push_back(cell);
       // The second pass of a Bidirectional begins with the last step.
       if (!results.empty()) std::reverse(states.begin(), states.end());
       const std::string& last = results.empty() ? states.back() : states.front();
       results.push_back(recurrent.returns_sequences() ? Sequence(states) : last);
     }
-    if (results.size() == 1) return results[0];
+    std::string& y = outputs[0];
+    if (results.size() == 1) return y = results[0];
     switch (recurrent.merge()) {
       case Merge::kConcatenate:
-        return graph_.Concatenate(results, -1);
+        return y = graph_.Concatenate(results, -1);
       case Merge::kSum:
-        return Add(results[0], results[1]);
+        return y = Add(results[0], results[1]);
       case Merge::kMultiply:
-        return Multiply(results[0], results[1]);
+        return y = Multiply(results[0], results[1]);
       case Merge::kAverage:
-        return Multiply(Add(results[0], results[1]), graph_.Scalar(0.5f));
+        return y = Multiply(Add(results[0], results[1]), graph_.Scalar(0.5f));
     }
-    return results[0];
+    return y;
+  }
+
+  absl::StatusOr<std::string> LayerOutput() {
+    return outputs_.at(model_.nodes()[node_].inputs[0])[As<LayerOutputLayer>().index()];
   }
 
   const proto::ModelSpec& spec_;
   const Model& model_;
   const absl::Span<const NamedTensor> weights_;
   TensorflowGraph graph_;
-  int node_ = 0;                     // The layer that is written.
-  std::vector<std::string> values_;  // By node: its output.
-  std::set<std::string> integers_;   // Values of integers.
+  int node_ = 0;                                     // The layer that is written.
+  std::vector<std::string> values_;                  // By node: its output.
+  std::map<int, std::vector<std::string>> outputs_;  // By recurrent layer: what it returns.
+  std::set<std::string> integers_;                   // Values of integers.
 };
 
 }  // namespace

@@ -4,8 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "nn/formats/tfjs_layer_config.h"
+#include "nn/layers/layer_output.h"
 
 namespace cairn::nn {
 namespace {
@@ -23,10 +25,35 @@ Connections ConnectionsOf(const proto::ModelSpec& spec) {
   Connections connections;
   std::map<std::string, int> calls;
   for (const proto::LayerSpec& layer : spec.layers()) {
+    if (layer.class_name() == kLayerOutput) {
+      json& connection = connections[layer.name()] = connections.at(layer.inputs(0));
+      connection[2] = static_cast<int>(layer.config().fields().at("output").number_value());
+      continue;
+    }
     const std::string& owner = layer.shares().empty() ? layer.name() : layer.shares();
     connections[layer.name()] = json::array({owner, calls[owner]++, 0});
   }
   return connections;
+}
+
+bool IsTrue(const proto::LayerSpec& layer, const char* argument) {
+  const auto found = layer.config().fields().find(argument);
+  return found != layer.config().fields().end() && found->second.bool_value();
+}
+
+// TF.js masks a layer with initial states, too.
+absl::Status RefuseIgnoredMasks(const proto::ModelSpec& spec) {
+  const proto::LayerSpec* ignores = nullptr;
+  bool has_masks = false;
+  for (const proto::LayerSpec& layer : spec.layers()) {
+    if (IsTrue(layer, "ignores_mask")) ignores = &layer;
+    has_masks = has_masks || layer.class_name() == "Masking" || IsTrue(layer, "mask_zero");
+  }
+  if (ignores == nullptr || !has_masks) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "layer '", ignores->name(), "' (", ignores->class_name(),
+      "): Keras 3 ignores the mask of a layer with initial states and TF.js does not, so the "
+      "exported model would compute something else"));
 }
 
 json Call(const proto::LayerSpec& layer, const Connections& connections) {
@@ -43,6 +70,7 @@ absl::StatusOr<json> Layers(const proto::ModelSpec& spec, const Connections& con
   json layers = json::array();
   std::map<std::string, size_t> positions;
   for (const proto::LayerSpec& layer : spec.layers()) {
+    if (layer.class_name() == kLayerOutput) continue;
     if (!layer.shares().empty()) {
       layers[positions.at(layer.shares())]["inbound_nodes"].push_back(Call(layer, connections));
       continue;
@@ -64,6 +92,7 @@ absl::StatusOr<json> Layers(const proto::ModelSpec& spec, const Connections& con
 }  // namespace
 
 absl::StatusOr<json> TfjsTopology(const proto::ModelSpec& spec) {
+  CAIRN_RETURN_IF_ERROR(RefuseIgnoredMasks(spec));
   json config;
   config["name"] = spec.name();
   const Connections connections = ConnectionsOf(spec);

@@ -18,11 +18,37 @@ constexpr int64_t kUnitsMax = int64_t{1} << 24;
 
 // Reads arguments that have no effect here, and arguments that are rejected unless they are off.
 void ReadOptions(LayerConfig& config) {
-  config.Ignore({"implementation", "unroll", "time_major", "use_cudnn", "seed"});
-  for (const char* argument : {"stateful", "return_state"}) {
+  config.Ignore({"implementation", "unroll", "use_cudnn", "seed"});
+  for (const char* argument : {"stateful", "time_major"}) {
     if (config.Bool(argument, false)) config.FailArgument(argument, "is not supported");
   }
-  if (config.Bool("time_major", false)) config.FailArgument("time_major", "is not supported");
+}
+
+// The shape of the sequence, which is the first input.
+Shape SequenceShape(LayerConfig& config) {
+  if (config.base().inputs.size() <= 1) return config.FloatInput(2, 2).shape;
+  const Shape& shape = config.FloatInputs(2)[0].shape;
+  if (shape.size() == 2) return shape;
+  config.Fail(
+      absl::StrCat("takes a sequence with 2 dimensions beside the batch, has ", ShapeText(shape)));
+  return {1, 1};
+}
+
+// Checks the inputs behind the first one.
+void CheckInitialStates(const std::vector<RecurrentPass>& passes, LayerConfig& config) {
+  const std::vector<TensorSpec> inputs = config.base().inputs;
+  if (inputs.size() <= 1) return;
+  const size_t states = passes.size() * passes[0].states();
+  if (inputs.size() != 1 + states) {
+    config.Fail(absl::StrCat("takes ", states, " initial state(s), has ", inputs.size() - 1));
+    return;
+  }
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    if (inputs[i].shape == Shape{passes[0].units}) continue;
+    config.Fail(absl::StrCat("its initial state ", i - 1, " has the shape ",
+                             ShapeText(inputs[i].shape), ", not ",
+                             ShapeText(Shape{passes[0].units})));
+  }
 }
 
 // Reads the rate of a dropout; 0 in a layer that always runs in inference mode.
@@ -88,7 +114,7 @@ Activation ReadCellActivation(const char* argument, const char* default_name, La
 
 void RecurrentLayer::ReadPass(const std::string& prefix, LayerConfig& config, Arguments* arguments,
                               std::vector<LayerVariable>* variables) {
-  const Shape& input = config.FloatInput(2, 2).shape;
+  const Shape input = SequenceShape(config);
   RecurrentPass pass{.steps = input[0], .input_width = input[1]};
   // The layer, or its cell in an RNN.
   pass.kind = absl::StartsWith(config.class_name(), "LSTM")  ? Kind::kLstm
@@ -107,6 +133,7 @@ void RecurrentLayer::ReadPass(const std::string& prefix, LayerConfig& config, Ar
   pass.dropout = ReadRate("dropout", config);
   pass.recurrent_dropout = ReadRate("recurrent_dropout", config);
   arguments->returns_sequences = config.Bool("return_sequences", false);
+  arguments->returns_states = config.Bool("return_state", false);
   arguments->zeroes_masked_steps = config.Bool("zero_output_for_mask", false);
   ReadOptions(config);
 
@@ -124,13 +151,35 @@ void RecurrentLayer::ReadPass(const std::string& prefix, LayerConfig& config, Ar
   arguments->passes.push_back(pass);
 }
 
-absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::Finish(
-    LayerConfig& config, Arguments arguments, std::vector<LayerVariable> variables) {
-  CAIRN_RETURN_IF_ERROR(config.Finish());
+std::vector<Shape> RecurrentLayer::OutputShapes(const Arguments& arguments) {
   const RecurrentPass& pass = arguments.passes.back();
   const bool doubles = arguments.passes.size() == 2 && arguments.merge == Merge::kConcatenate;
-  TensorSpec output{.shape = {doubles ? 2 * pass.units : pass.units}};
-  if (arguments.returns_sequences) output.shape.insert(output.shape.begin(), pass.steps);
+  Shape output = {doubles ? 2 * pass.units : pass.units};
+  if (arguments.returns_sequences) output.insert(output.begin(), pass.steps);
+  std::vector<Shape> shapes = {std::move(output)};
+  if (!arguments.returns_states) return shapes;
+  shapes.resize(1 + arguments.passes.size() * pass.states(), {pass.units});
+  return shapes;
+}
+
+std::vector<Shape> RecurrentLayer::output_shapes() const { return OutputShapes(arguments_); }
+
+absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::Finish(
+    LayerConfig& config, Arguments arguments, std::vector<LayerVariable> variables) {
+  // An argument of the call that readers of models set.
+  arguments.ignores_mask = config.Bool("ignores_mask", false);
+  CheckInitialStates(arguments.passes, config);
+  const std::vector<Shape> shapes = OutputShapes(arguments);
+  TensorSpec output{.shape = shapes[0]};
+  if (arguments.returns_states) {
+    output.shape = {0};
+    for (const Shape& shape : shapes) {
+      const absl::StatusOr<int64_t> count = CheckedElementCount(shape);
+      if (!count.ok()) config.Fail(absl::StrCat("output's ", count.status().message()));
+      output.shape[0] += count.value_or(0);
+    }
+  }
+  CAIRN_RETURN_IF_ERROR(config.Finish());
   return std::unique_ptr<const Layer>(new RecurrentLayer(
       config.base(), std::move(output), std::move(variables), std::move(arguments)));
 }
@@ -145,10 +194,12 @@ absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::Create(LayerConfig&
 absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::CreateRnn(LayerConfig& config) {
   std::optional<WrappedLayer> cell = Wrapped("cell", config);
   const bool returns_sequences = config.Bool("return_sequences", false);
+  const bool returns_states = config.Bool("return_state", false);
   const bool goes_backwards = config.Bool("go_backwards", false);
   const bool zeroes_masked_steps = config.Bool("zero_output_for_mask", false);
   ReadOptions(config);
-  config.FloatInput(2, 2);
+  config.Ignore({"ignores_mask"});
+  SequenceShape(config);
   if (!cell.has_value()) config.FailArgument("cell", kKnownCells);
   if (cell.has_value() && !IsCell(cell->spec.class_name())) {
     config.FailArgument("cell",
@@ -162,6 +213,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::CreateRnn(LayerConf
   ReadPass("", wrapped, &arguments, &variables);
   CAIRN_RETURN_IF_ERROR(wrapped.Finish());
   arguments.returns_sequences = returns_sequences;
+  arguments.returns_states = returns_states;
   arguments.zeroes_masked_steps = zeroes_masked_steps;
   return Finish(config, std::move(arguments), std::move(variables));
 }
@@ -209,7 +261,11 @@ absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::CreateBidirectional
     config.FailArgument("layer",
                         "must go forwards, 'backward_layer' backwards, with as many units");
   }
-  config.FloatInput(2, 2);
+  const bool has_states = arguments.returns_states || config.base().inputs.size() > 1;
+  if (has_states && arguments.passes[0].kind != arguments.passes[1].kind) {
+    config.FailArgument("backward_layer", "must be of the class of 'layer' if states are used");
+  }
+  SequenceShape(config);
   return Finish(config, std::move(arguments), std::move(variables));
 }
 

@@ -63,6 +63,8 @@ struct RecurrentPass {
   }
 
   int64_t gates() const { return kind == Kind::kLstm ? 4 : kind == Kind::kGru ? 3 : 1; }
+  // The states between two steps: h, and c of an LSTM.
+  int states() const { return kind == Kind::kLstm ? 2 : 1; }
 
  private:
   static float Factor(uint64_t key, int64_t draw, double rate) {
@@ -77,6 +79,10 @@ Activation ReadCellActivation(const char* argument, const char* default_name, La
 // SimpleRNN, LSTM, GRU, Bidirectional, and RNN with one of their cells. The output is the state
 // after the last step or after every step. A masked step leaves the state unchanged. Bidirectional
 // runs one layer forwards and one backwards and merges their states.
+//
+// The first input is the sequence. Further inputs are the initial states of all passes (h, and c of
+// an LSTM), which are zero otherwise. With return_state the layer has several outputs (see
+// LayerOutputLayer): that of a layer without return_state, and the last states of all passes.
 class RecurrentLayer : public Layer {
  public:
   // How Bidirectional merges its two passes.
@@ -90,10 +96,15 @@ class RecurrentLayer : public Layer {
   const std::vector<RecurrentPass>& passes() const { return arguments_.passes; }
   Merge merge() const { return arguments_.merge; }
   bool returns_sequences() const { return arguments_.returns_sequences; }
+  bool returns_states() const { return arguments_.returns_states; }
+  // The shapes of the outputs as Keras counts them.
+  std::vector<Shape> output_shapes() const;
+  bool has_initial_states() const { return inputs().size() > 1; }
   // If true, masked steps of a returned sequence are zero instead of the unchanged state.
   bool zeroes_masked_steps() const { return arguments_.zeroes_masked_steps; }
 
-  bool uses_mask() const override { return true; }
+  // Keras 3 gives a layer that is called with initial states no mask, and passes the mask on.
+  bool uses_mask() const override { return !arguments_.ignores_mask; }
   bool passes_mask() const override { return arguments_.returns_sequences; }
 
  private:
@@ -101,6 +112,8 @@ class RecurrentLayer : public Layer {
     std::vector<RecurrentPass> passes;
     Merge merge = Merge::kConcatenate;
     bool returns_sequences = false;
+    bool returns_states = false;
+    bool ignores_mask = false;
     bool zeroes_masked_steps = false;
   };
   RecurrentLayer(Base base, TensorSpec output, std::vector<LayerVariable> variables,
@@ -109,6 +122,7 @@ class RecurrentLayer : public Layer {
         arguments_(std::move(arguments)) {}
   static void ReadPass(const std::string& prefix, LayerConfig& config, Arguments* arguments,
                        std::vector<LayerVariable>* variables);
+  static std::vector<Shape> OutputShapes(const Arguments& arguments);
   static absl::StatusOr<std::unique_ptr<const Layer>> Finish(LayerConfig& config,
                                                              Arguments arguments,
                                                              std::vector<LayerVariable> variables);

@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "nn/layers/layer_output.h"
 
 namespace cairn::nn {
 
@@ -66,6 +67,9 @@ absl::StatusOr<std::unique_ptr<const Layer>> TimeDistributedLayer::Create(LayerC
     config.FailArgument("layer",
                         "has an activity regularizer, which is not supported; give it to "
                         "the TimeDistributed");
+  }
+  if (!OutputsOf(*inner).empty()) {
+    config.FailArgument("layer", "returns its states, which is not supported");
   }
   if (inner->makes_mask()) config.FailArgument("layer", "makes a mask, which is not supported");
   CAIRN_RETURN_IF_ERROR(config.Finish());

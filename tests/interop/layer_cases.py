@@ -490,7 +490,7 @@ def identity(draw):
     return _through((4,), _mixing(0), L.Identity())
 
 
-def _recurrent(draw, kind):
+def recurrent_arguments(draw, kind):
     arguments = {"units": draw.between(1, 5), "activation": draw.of(*RECURRENT),
                  "return_sequences": draw.yes(), "go_backwards": draw.yes(),
                  "recurrent_initializer": keras.initializers.Orthogonal(seed=draw.seed()),
@@ -506,20 +506,21 @@ def _recurrent(draw, kind):
 
 
 def recurrent(kind):
-    return lambda draw: _through(_series(draw, 3), _mixing(0), kind(**_recurrent(draw, kind)))
+    return lambda draw: _through(_series(draw, 3), _mixing(0),
+                                 kind(**recurrent_arguments(draw, kind)))
 
 
 def rnn(draw):
-    """RNN with one cell."""
+    """RNN with one cell or several."""
     def cell():
         kind, layer = draw.of((L.SimpleRNNCell, L.SimpleRNN), (L.LSTMCell, L.LSTM),
                               (L.GRUCell, L.GRU))
-        arguments = _recurrent(draw, layer)
+        arguments = recurrent_arguments(draw, layer)
         for argument in ("return_sequences", "go_backwards"):
             del arguments[argument]
         return kind(**arguments)
 
-    layer = L.RNN(cell(), return_sequences=draw.yes(), go_backwards=draw.yes())
+    layer = L.RNN(draw.of(cell(), [cell(), cell(), cell()]), return_sequences=draw.yes(), go_backwards=draw.yes())
     if draw.yes():
         return _through(_series(draw, 3), _mixing(0), layer)
     inputs = keras.Input((5,), dtype="int32")
@@ -531,7 +532,7 @@ def rnn(draw):
 
 def bidirectional(draw):
     kind = draw.of(L.SimpleRNN, L.LSTM, L.GRU)
-    arguments = _recurrent(draw, kind)
+    arguments = recurrent_arguments(draw, kind)
     arguments["go_backwards"] = False
     merge_mode = draw.of("concat", "sum", "mul", "ave")
     return _through(_series(draw, 3), _mixing(0),

@@ -29,6 +29,7 @@ import keras  # noqa: E402
 import layer_cases  # noqa: E402
 import numpy as np  # noqa: E402
 import results  # noqa: E402
+import state_cases  # noqa: E402
 import tensorflow as tf  # noqa: E402
 import training_cases  # noqa: E402
 
@@ -246,6 +247,14 @@ class Weights(Comparison):
         self.drawn(["sample_weight"], lambda draw: self.compare(
             draw, training_cases.network(draw, "linear"), "mse", sgd(), training_cases.real_labels,
             sample_weight=draw.random.uniform(0, 2, EXAMPLES).astype("float32")))
+
+
+class States(Comparison):
+    def test_sequence_to_sequence(self):
+        """A label for each step."""
+        self.drawn(["sequence_to_sequence"], lambda draw: self.compare(
+            draw, state_cases.sequence_to_sequence(draw), "sparse_categorical_crossentropy",
+            sgd(), lambda draw, count: draw.random.integers(0, 3, (count, 5))))
 
 
 class Epochs(Comparison):
@@ -466,7 +475,7 @@ class Lists(unittest.TestCase):
                 "Constraint", "InputLayer", "InputSpec", "DataLayer"}
         known = {
             keras.layers: set(layer_cases.LAYERS) | self.ELSEWHERE | {
-                "TorchModule", "SimpleRNNCell", "LSTMCell", "GRUCell"},
+                "TorchModule", "SimpleRNNCell", "LSTMCell", "GRUCell", "StackedRNNCells"},
             keras.losses: set(training_cases.LOSSES),
             keras.metrics: {name.split(",")[0] for name in training_cases.METRICS},
             keras.optimizers: set(training_cases.OPTIMIZERS),
@@ -568,6 +577,11 @@ def layer_case(name):
     return compare
 
 
+def state_case(name):
+    return lambda test, draw: test.compare(draw, state_cases.STATES[name](draw), "mse", sgd(),
+                                           training_cases.real_labels)
+
+
 def activation_case(name):
     def compare(self, draw):
         # Two exponentials in a row of larger numbers diverge with some seeds.
@@ -644,6 +658,7 @@ def callback_case(name):
 
 for variant_ in range(VARIANTS):
     for group_, table, case in ((Layers, layer_cases.LAYERS, layer_case),
+                                (States, state_cases.STATES, state_case),
                                 (Activations, layer_cases.ACTIVATIONS, activation_case),
                                 (Losses, training_cases.LOSSES, loss_case),
                                 (Metrics, training_cases.METRICS, metric_case),

@@ -56,6 +56,7 @@ Doubles ReferenceVolumeUpSampling(const ReferenceCall& call);
 
 Doubles ReferenceMasking(const ReferenceCall& call);
 Doubles ReferenceRecurrent(const ReferenceCall& call);
+Doubles ReferenceLayerOutput(const ReferenceCall& call);
 Doubles ReferenceAttention(const ReferenceCall& call);
 Doubles ReferenceScoreAttention(const ReferenceCall& call);
 

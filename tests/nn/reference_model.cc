@@ -116,6 +116,7 @@ constexpr KnownLayer kKnownLayers[] = {
     {"GroupNormalization", ReferenceLayerNormalization},
     {"LSTM", ReferenceRecurrent},
     {"LayerNormalization", ReferenceLayerNormalization},
+    {"LayerOutput", ReferenceLayerOutput},
     {"Masking", ReferenceMasking},
     {"MaxPooling1D", ReferencePooling},
     {"MaxPooling2D", ReferencePooling},

@@ -5,6 +5,7 @@
 
 #include "common/random.h"
 #include "nn/layers/attention.h"
+#include "nn/layers/layer_output.h"
 #include "nn/layers/masking.h"
 #include "nn/layers/recurrent.h"
 #include "nn/layers/score_attention.h"
@@ -23,9 +24,10 @@ class Pass {
   Pass(const RecurrentPass& pass, const ReferenceCall& call, int64_t example)
       : pass_(pass), call_(call), example_(example), n_(pass.units) {}
 
-  std::vector<Doubles> Run() {
-    Doubles h(n_, 0);
-    Doubles c(n_, 0);
+  // `first_state` counts the initial states of the passes before this one.
+  std::vector<Doubles> Run(size_t first_state) {
+    Doubles h = InitialState(first_state);
+    Doubles c = pass_.kind == RecurrentPass::Kind::kLstm ? InitialState(first_state + 1) : h;
     std::vector<Doubles> states;
     for (int64_t i = 0; i < pass_.steps; ++i) {
       const int64_t step = pass_.goes_backwards ? pass_.steps - 1 - i : i;
@@ -34,10 +36,21 @@ class Pass {
       if (counts) Step(step, &h, &c);
       states.push_back(h);
     }
+    last_ = h;
+    if (pass_.kind == RecurrentPass::Kind::kLstm) last_.insert(last_.end(), c.begin(), c.end());
     return states;
   }
 
+  // The states after the last step of Run: h, and c of an LSTM.
+  const Doubles& last() const { return last_; }
+
  private:
+  Doubles InitialState(size_t state) const {
+    if (call_.inputs.size() <= 1 + state) return Doubles(n_, 0);
+    const auto begin = call_.inputs[1 + state]->begin() + example_ * n_;
+    return Doubles(begin, begin + n_);
+  }
+
   const Doubles& Variable(int i) const { return *call_.variables[pass_.first_variable + i]; }
   double Bias(int64_t row, int64_t column) const {
     if (!pass_.use_bias || (row == 1 && !pass_.resets_after)) return 0;
@@ -104,6 +117,7 @@ class Pass {
   const ReferenceCall& call_;
   const int64_t example_;
   const int64_t n_;
+  Doubles last_;
 };
 
 double MergeOne(RecurrentLayer::Merge merge, double a, double b) {
@@ -154,8 +168,11 @@ Doubles ReferenceRecurrent(const ReferenceCall& call) {
   Doubles output;
   for (int64_t example = 0; example < call.batch.size; ++example) {
     std::vector<std::vector<Doubles>> states;
+    Doubles last;
     for (const RecurrentPass& pass : layer.passes()) {
-      states.push_back(Pass(pass, call, example).Run());
+      Pass run(pass, call, example);
+      states.push_back(run.Run(last.size() / pass.units));
+      last.insert(last.end(), run.last().begin(), run.last().end());
     }
     // Aligns the steps of both directions.
     if (states.size() == 2 && layer.returns_sequences()) {
@@ -175,6 +192,18 @@ Doubles ReferenceRecurrent(const ReferenceCall& call) {
       }
       for (double value : row) output.push_back(is_zero ? 0 : value);
     }
+    if (layer.returns_states()) output.insert(output.end(), last.begin(), last.end());
+  }
+  return output;
+}
+
+Doubles ReferenceLayerOutput(const ReferenceCall& call) {
+  const auto& layer = static_cast<const LayerOutputLayer&>(call.layer);
+  const int64_t width = ElementCount(layer.inputs()[0].shape);
+  Doubles output;
+  for (int64_t example = 0; example < call.batch.size; ++example) {
+    const auto begin = call.inputs[0]->begin() + example * width + layer.offset();
+    output.insert(output.end(), begin, begin + ElementCount(layer.output().shape));
   }
   return output;
 }

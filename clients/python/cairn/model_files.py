@@ -17,15 +17,22 @@ def _is_model(layer):
     return type(layer).__name__ in ("Sequential", "Functional", "Model")
 
 
+def _stacked_cells(layer):
+    """The cells of an RNN that has several: in a job a layer for each."""
+    cell = getattr(layer, "cell", None)
+    return cell.cells if type(cell).__name__ == "StackedRNNCells" else []
+
+
 def _expand(model):
     """(name, layer) of every layer with the layers of inner models in place of these models."""
     taken = {layer.name for layer in model.layers}
     expanded = []
     for layer in model.layers:
-        if not _is_model(layer):
+        cells = _stacked_cells(layer)
+        if not cells and not _is_model(layer):
             expanded.append((layer.name, layer))
             continue
-        for name, inner in _expand(layer):
+        for name, inner in [(cell.name, cell) for cell in cells] or _expand(layer):
             if type(inner).__name__ == "InputLayer":
                 continue
             expanded.append((f"{layer.name}/{name}" if name in taken else name, inner))

@@ -71,7 +71,14 @@ def build(model, tensors, x):
 
 
 def output_names(model):
-    return list((getattr(model, "_functional", None) or model).output_names)
+    functional = getattr(model, "_functional", None) or model
+    for tensor in functional.outputs:
+        layer = tensor._keras_history.operation
+        # Keras calls all outputs of a layer by the name of the layer.
+        if getattr(layer, "return_state", False):
+            raise NotSupported(f"an output of the model is one of several outputs of {layer.name}, "
+                               f"and has no name of its own: put an Identity behind it")
+    return list(functional.output_names)
 
 
 def check(model, methods=("train_step", "test_step", "compute_loss", "compute_metrics")):

@@ -78,6 +78,35 @@ def embedding():
     return keras.Model(i, L.Dense(2)(L.GRU(3)(x)))
 
 
+def states():
+    """An encoder whose last states are the initial states of a decoder."""
+    i, j = keras.Input((5, 2)), keras.Input((4, 3))
+    _, h, c = L.LSTM(3, return_state=True, name="encoder")(i)
+    both = L.Bidirectional(L.GRU(3, return_sequences=True, return_state=True, use_bias=False))
+    x, forward, backward = both(j, initial_state=[h, c])
+    y = L.SimpleRNN(3, return_sequences=True, go_backwards=True)(x, initial_state=forward)
+    z, last, _ = L.LSTM(3, return_sequences=True, return_state=True, name="decoder")(
+        y, initial_state=[backward, c])
+    return keras.Model([i, j], [L.Dense(2)(z), L.Dense(2, name="states")(
+        L.Concatenate()([last, forward]))])
+
+
+def masked_states():
+    """Keras 3 does not mask a layer that is called with initial states."""
+    i, j = keras.Input((5,), dtype="int32"), keras.Input((4,), dtype="int32")
+    _, h = L.GRU(3, return_state=True)(L.Embedding(9, 4, mask_zero=True)(i))
+    x = L.GRU(3)(L.Embedding(9, 4, mask_zero=True)(j), initial_state=h)
+    return keras.Model([i, j], L.Dense(2)(x))
+
+
+def stacked_cells():
+    """A job has a layer for each cell."""
+    i = keras.Input((5, 2))
+    x = L.RNN([L.LSTMCell(3), L.GRUCell(2), L.LSTMCell(4)], return_sequences=True,
+              go_backwards=True)(i)
+    return keras.Model(i, L.Dense(2)(L.RNN(L.SimpleRNNCell(3))(x)))
+
+
 def masking():
     i = keras.Input((5, 2))
     x = L.LSTM(3, return_sequences=True)(L.Masking(.5)(i))
@@ -144,6 +173,9 @@ MODELS = {
     "cell": lambda: sequence(L.RNN(L.SimpleRNNCell(3), return_sequences=True, go_backwards=True),
                              L.RNN(L.GRUCell(3, reset_after=True)),
                              L.RepeatVector(2), L.LSTM(3, recurrent_dropout=.2)),
+    "states": states,
+    "stacked_cells": stacked_cells,
+    "masked_states": masked_states,
     "masking": masking,
     "conv_lstm": lambda: keras.Sequential([
         keras.Input((3, 5, 4, 2)), L.ConvLSTM2D(3, 2, return_sequences=True, padding="same"),

@@ -84,6 +84,7 @@ TEST_F(CudaDeviceTest, LayersWithoutAKernelAreRefusedByName) {
                                          "EinsumDense",
                                          "GRU",
                                          "LSTM",
+                                         "LayerOutput",
                                          "MultiHeadAttention",
                                          "RNN",
                                          "RandomBrightness",

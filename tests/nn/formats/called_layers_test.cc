@@ -63,6 +63,45 @@ TEST(CalledLayersTest, ALayerThatIsCalledAgainSharesItsVariables) {
               ElementsAre("x()", "d(x,)", "d:1(d,) = d", "-> d:1"));
 }
 
+CalledLayer WithStates(const std::string& name, std::vector<LayerCall> calls) {
+  CalledLayer layer = Layer(name, "GRU", std::move(calls));
+  auto& config = *layer.body.mutable_layers(0)->mutable_config()->mutable_fields();
+  config["return_state"].set_bool_value(true);
+  return layer;
+}
+
+TEST(CalledLayersTest, EachUsedOutputOfALayerWithStatesIsALayer) {
+  EXPECT_THAT(Expanded({Input(), WithStates("r", {On("x"), {.inputs = {{"x"}, {"r", 0, 1}}}})},
+                       {"r", 1, 0}),
+              ElementsAre("x()", "r(x,)", "r:1(x,r.1,) = r", "r.1(r,)", "r:1.0(r:1,)", "-> r:1.0"));
+  EXPECT_THAT(Expanded({Input(), WithStates("r", {On("x")})}, {"r", 1, 0}),
+              ElementsAre(HasSubstr("layer 'r' has no output 0 of call 1")));
+}
+
+TEST(CalledLayersTest, OutputsInACalledModelAreNamedAfterTheirLayer) {
+  CalledLayer base = Base({On("first", 0)});
+  proto::LayerSpec& state = *base.body.add_layers();
+  state.set_name("first.1");
+  state.set_class_name("LayerOutput");
+  state.add_inputs("first");
+  (*state.mutable_config()->mutable_fields())["output"].set_number_value(1);
+  base.body.set_outputs(0, "first.1");
+  EXPECT_THAT(Expanded({Input(), Layer("first", "Dense", {On("x")}), base}, {"base", 0, 0}),
+              ElementsAre("x()", "first(x,)", "base/first(first,)", "out(base/first,)",
+                          "base/first.1(base/first,)", "-> base/first.1"));
+}
+
+TEST(CalledLayersTest, ALayerReturnsStatesOrTheOneInItDoes) {
+  proto::LayerSpec layer = WithStates("r", {}).body.layers(0);
+  EXPECT_TRUE(ReturnsStates(layer));
+  proto::LayerSpec outer;
+  outer.set_class_name("Bidirectional");
+  EXPECT_FALSE(ReturnsStates(outer));
+  auto& inner = *(*outer.mutable_config()->mutable_fields())["layer"].mutable_struct_value();
+  *(*inner.mutable_fields())["config"].mutable_struct_value() = layer.config();
+  EXPECT_TRUE(ReturnsStates(outer));
+}
+
 TEST(CalledLayersTest, ACalledModelIsWrittenOutInItsPlace) {
   EXPECT_THAT(
       Expanded({Input(), Base({On("x")}), Layer("head", "Dense", {On("base")})}, {"head", 0, 0}),

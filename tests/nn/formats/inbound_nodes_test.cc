@@ -51,6 +51,23 @@ TEST(InboundNodesTest, ReadsKeras3Calls) {
   EXPECT_THAT(InputsOf(R"([{"args": [)" + a + "," + b + "]}]"), ElementsAre("a", "b"));
 }
 
+TEST(InboundNodesTest, InitialStatesFollowTheSequenceAndHideItsMask) {
+  const std::string a = Tensor(R"(["a", 0, 0])"), h = Tensor(R"(["s", 0, 1])"),
+                    c = Tensor(R"(["s", 0, 2])"), mask = Tensor(R"(["not_equal", 0, 0])");
+  const std::string call = R"([{"args": [)" + a + R"(], "kwargs": {)";
+  EXPECT_THAT(InputsOf(call + R"("initial_state": [)" + h + "," + c + "]}}]"),
+              ElementsAre("a", "s", "s"));
+  const auto ignores_mask = [](const std::string& text) {
+    return Calls(text).value().at(0).ignores_mask;
+  };
+  EXPECT_TRUE(ignores_mask(call + R"("initial_state": )" + h + "}}]"));
+  EXPECT_TRUE(ignores_mask(R"([{"args": [)" + a + "," + h + R"(], "kwargs": {}}])"));
+  EXPECT_FALSE(ignores_mask(call + R"("mask": )" + mask + R"(, "initial_state": )" + h + "}}]"));
+  EXPECT_FALSE(ignores_mask(call + R"("initial_state": null}}])"));
+  // Keras 2 masks such a layer.
+  EXPECT_FALSE(ignores_mask(R"([[["a", 0, 0, {}], ["s", 0, 1, {}]]])"));
+}
+
 TEST(InboundNodesTest, ReadsEveryCallOfALayerAndWhichOutputItTakes) {
   const auto calls = Calls(R"([[["a", 0, 0, {}]], [["b", 2, 1, {}]]])").value();
   ASSERT_EQ(calls.size(), 2u);
@@ -77,8 +94,8 @@ TEST(InboundNodesTest, ReadsWhatACallSaysBesideItsInputs) {
 TEST(InboundNodesTest, RefusesOtherCallArguments) {
   EXPECT_THAT(ErrorOf(R"([[["a", 0, 0, {"training": 1}]]])"),
               HasSubstr("call argument 'training' is not supported"));
-  EXPECT_THAT(ErrorOf(R"([[["a", 0, 0, {"initial_state": ["s", 0, 0]}]]])"),
-              HasSubstr("call argument 'initial_state' is not supported"));
+  EXPECT_THAT(ErrorOf(R"([[["a", 0, 0, {"constants": ["s", 0, 0]}]]])"),
+              HasSubstr("call argument 'constants' is not supported"));
   EXPECT_THAT(
       ErrorOf(R"([{"args": [)" + Tensor(R"(["a", 0, 0])") + R"(], "kwargs": {"training": 1}}])"),
       HasSubstr("inbound_nodes[0].kwargs.training: call argument"));

@@ -20,7 +20,8 @@ absl::StatusOr<KerasConfig> Written(const proto::ModelSpec& spec) {
 }
 
 TEST(KerasConfigTest, WhatIsWrittenReadsAsTheSame) {
-  for (const char* file : {"keras3_functional.json", "keras3_sequential.json"}) {
+  for (const char* file :
+       {"keras3_functional.json", "keras3_sequential.json", "keras3_states.json"}) {
     const proto::ModelSpec spec = ReadKerasJson(Testdata(file)).value();
     const auto written = Written(spec);
     ASSERT_TRUE(written.ok()) << written.status();
@@ -48,6 +49,15 @@ TEST(KerasConfigTest, LayersAreInTheOrderOfKeras) {
     "input_layers": [["i", 0, 0]], "output_layers": [["sum", 0, 0]]}})");
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_THAT(Written(*spec)->layers, ElementsAre(0, 2, 1, 3, 4));
+}
+
+TEST(KerasConfigTest, RefusesAMaskThatKeras3Ignores) {
+  proto::ModelSpec spec = ReadKerasJson(Testdata("keras3_states.json")).value();
+  for (proto::LayerSpec& layer : *spec.mutable_layers()) {
+    layer.mutable_config()->mutable_fields()->erase("ignores_mask");
+  }
+  EXPECT_THAT(std::string(Written(spec).status().message()),
+              HasSubstr("layer 'decoder' (LSTM): Keras 3 ignores the mask"));
 }
 
 TEST(KerasConfigTest, RefusesWhatKeras3DoesNotHave) {

@@ -80,6 +80,51 @@ TEST(KerasLayerTest, RefusesMalformedLayers) {
             "layer.config.name: is empty");
 }
 
+absl::StatusOr<CalledLayer> ReadStack(const std::string& arguments, const std::string& cells) {
+  const json document = json::parse(R"({"class_name": "RNN", "config": {"name": "r", )" +
+                                    arguments + R"("cell": {"class_name": "StackedRNNCells",
+                                    "config": {"cells": )" +
+                                    cells + "}}}}");
+  return ReadLayerOrModel(JsonNode(&document, "layer"),
+                          [](const JsonNode& node) { return node.Error("is a model"); });
+}
+
+TEST(KerasLayerTest, AStackOfCellsIsARnnForEach) {
+  const auto stack = ReadStack(R"("go_backwards": true, "activity_regularizer": "l2", )",
+                               R"([{"class_name": "GRUCell", "config": {"name": "a", "units": 2}},
+                                   {"class_name": "LSTMCell", "config": {"units": 3}},
+                                   {"class_name": "GRUCell", "config": {"name": "a"}}])");
+  ASSERT_TRUE(stack.ok()) << stack.status();
+  EXPECT_TRUE(stack->is_model);
+  EXPECT_EQ(stack->name, "r");
+  ASSERT_EQ(stack->body.layers_size(), 4);
+  const auto flag = [&](int layer, const char* argument) {
+    const auto& fields = stack->body.layers(layer).config().fields();
+    return fields.contains(argument) && fields.at(argument).bool_value();
+  };
+  const char* const names[] = {"a", "r:cell", "a_"};
+  for (int i = 1; i <= 3; ++i) {
+    const proto::LayerSpec& layer = stack->body.layers(i);
+    EXPECT_EQ(layer.name(), names[i - 1]);
+    EXPECT_EQ(layer.class_name(), "RNN");
+    EXPECT_EQ(layer.inputs(0), stack->body.layers(i - 1).name());
+    EXPECT_EQ(flag(i, "go_backwards"), i == 1);
+    EXPECT_EQ(flag(i, "return_sequences"), i < 3);
+    EXPECT_EQ(layer.config().fields().contains("activity_regularizer"), i == 3);
+  }
+  EXPECT_EQ(stack->body.outputs(0), "a_");
+}
+
+TEST(KerasLayerTest, RefusesTheStatesOfAStackAndOtherStacks) {
+  EXPECT_THAT(std::string(ReadStack(R"("return_state": true, )", "[{}]").status().message()),
+              HasSubstr("layer: layer 'r' has return_state, which is not supported for a stack"));
+  // These are left to the layer, which refuses them.
+  for (const char* cells : {"[]", "3", "{}"}) {
+    EXPECT_FALSE(ReadStack("", cells).value().is_model) << cells;
+  }
+  EXPECT_TRUE(ReadStack("", R"([3, {"config": 3}])").value().is_model);
+}
+
 TEST(KerasLayerTest, RefusesInputsThatItCannotFeed) {
   const auto input = [](const std::string& arguments) {
     return ErrorOf(R"({"class_name": "InputLayer", "config": {"name": "x", )" + arguments + "}}");

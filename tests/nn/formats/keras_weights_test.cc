@@ -51,6 +51,25 @@ TEST(KerasWeightsTest, LayersOfNestedModelsHaveTheirPlaces) {
   EXPECT_TRUE(Model::Create(model->spec).ok()) << Model::Create(model->spec).status();
 }
 
+TEST(KerasWeightsTest, CellsOfAStackHaveTheirPlaces) {
+  const auto model = ReadPlacedModel(nlohmann::json::parse(R"({"class_name": "Sequential",
+    "config": {"name": "m", "layers": [
+      {"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 3, 2]}},
+      {"class_name": "RNN", "config": {"name": "r", "cell": {"class_name": "StackedRNNCells",
+        "config": {"cells": [
+          {"class_name": "GRUCell", "config": {"name": "low", "units": 2}},
+          {"class_name": "GRUCell", "config": {"name": "high", "units": 3}}]}}}}]}})"),
+                                     "config.json");
+  ASSERT_TRUE(model.ok()) << model.status();
+  ASSERT_EQ(model->places.size(), 2);
+  EXPECT_EQ(model->places[0].layer, "low");
+  EXPECT_EQ(model->places[0].path, "layers/rnn/cell/cells/gru_cell");
+  EXPECT_EQ(model->places[1].layer, "high");
+  EXPECT_EQ(model->places[1].path, "layers/rnn/cell/cells/gru_cell_1");
+  EXPECT_EQ(model->places[1].top, "r");
+  EXPECT_TRUE(Model::Create(model->spec).ok()) << Model::Create(model->spec).status();
+}
+
 TEST(KerasWeightsTest, ErrorsNameTheDocument) {
   for (const char* text : {"[]", "{}", R"({"class_name": 1, "config": []})",
                            R"({"class_name": "Sequential", "config": [1, {"class_name": 2}]})"}) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace cairn::nn {
 namespace {
 
@@ -30,6 +32,14 @@ TEST(OnnxGraphTest, AnOutputBehindTheFirstLeavesTheOthersUnnamed) {
   ASSERT_EQ(node.output_size(), 2);
   EXPECT_EQ(node.output(0), "");
   EXPECT_EQ(node.output(1), state);
+}
+
+TEST(OnnxGraphTest, SeveralOutputsHaveTheirOwnNames) {
+  OnnxGraph graph("m");
+  const auto names = graph.AddSeveral("LSTM", {"x"}, {}, 3);
+  const onnx::NodeProto node = graph.model().graph().node(0);
+  EXPECT_EQ(std::vector<std::string>(node.output().begin(), node.output().end()), names);
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), 3);
 }
 
 TEST(OnnxGraphTest, OperatorsOfMachineLearningHaveTheirOwnSet) {

@@ -481,11 +481,6 @@ std::vector<BadLayer> CellsMasksAndPenalties() {
        R"("cell": {"class_name": "StackedRNNCells", "config": {"cells": []}})",
        {"'cell'", "one RNN for each"},
        "8, 3"},
-      {"RNNReturnsState",
-       "RNN",
-       R"("return_state": true, "cell": {"class_name": "GRUCell", "config": {"units": 3}})",
-       {"'return_state'"},
-       "8, 3"},
   };
 }
 
@@ -495,7 +490,16 @@ std::vector<BadLayer> Sequences() {
       {"UnitsAbsurd", "GRU", R"("units": 1000000000)", {"'units'"}, "8, 3"},
       {"SequencesOfVectors", "LSTM", R"("units": 3)", {"2 dimension(s)"}, "8"},
       {"Stateful", "LSTM", R"("units": 3, "stateful": true)", {"'stateful'"}, "8, 3"},
-      {"ReturnState", "GRU", R"("units": 3, "return_state": true)", {"'return_state'"}, "8, 3"},
+      {"StepsReturnState",
+       "TimeDistributed",
+       R"("layer": {"class_name": "GRU", "config": {"units": 3, "return_state": true}})",
+       {"'layer'", "returns its states"},
+       "2, 8, 3"},
+      {"OutputOfALayerWithOne",
+       "LayerOutput",
+       R"("output": 1)",
+       {"'a' has one output", "return_state"},
+       "8, 3"},
       {"RecurrentDropout",
        "LSTM",
        R"("units": 3, "recurrent_dropout": 1)",
@@ -621,6 +625,45 @@ TEST(BadGraphTest, MovingAveragesOfALayerThatIsCalledTwiceAreRefused) {
   const TestLayer again = {.name = "n:1", .class_name = "BatchNormalization", .shares = "n"};
   const absl::Status status = Refusal({kInput, {"n", "BatchNormalization"}, again});
   EXPECT_NE(status.message().find("is called several times"), std::string::npos) << status;
+}
+
+TEST(BadGraphTest, WrongStatesAreRefused) {
+  const TestLayer steps = {"steps", "InputLayer", R"({"batch_shape": [null, 4, 2]})"};
+  const TestLayer state = {"state", "InputLayer", R"({"batch_shape": [null, 3]})"};
+  const TestLayer encoder = {"encoder", "LSTM", R"({"units": 3, "return_state": true})", {"steps"}};
+  const struct {
+    std::vector<TestLayer> layers;
+    std::string message;
+  } cases[] = {
+      {{steps, state, {"d", "LSTM", R"({"units": 3})", {"steps", "state"}}},
+       "takes 2 initial state(s), has 1"},
+      {{steps, state, {"d", "GRU", R"({"units": 3})", {"steps", "state", "state"}}},
+       "takes 1 initial state(s), has 2"},
+      {{steps, state, {"d", "GRU", R"({"units": 2})", {"steps", "state"}}},
+       "initial state 0 has the shape (3,), not (2,)"},
+      {{steps, state, {"d", "GRU", R"({"units": 3})", {"state", "state"}}},
+       "takes a sequence with 2 dimensions beside the batch, has (3,)"},
+      {{steps, encoder, {"s", "LayerOutput", R"({"output": 3})"}},
+       "argument 'output' is 3, and layer 'encoder' has 3 outputs, from 0"},
+      {{steps, encoder, {"s", "LayerOutput"}}, "argument 'output' is missing"},
+      {{steps, encoder}, "the model's output 'encoder' has several outputs"},
+      {{steps, encoder, {"d", "Dense", R"({"units": 3})"}},
+       "its input 'encoder' has several outputs (return_state); it takes one"},
+      {{steps,
+        encoder,
+        {"d",
+         "Bidirectional",
+         R"({"layer": {"class_name": "LSTM", "config": {"units": 3, "return_state": true}},
+             "backward_layer": {"class_name": "GRU", "config": {"units": 3, "return_state": true,
+                                "go_backwards": true}}})",
+         {"steps"}}},
+       "'backward_layer' must be of the class of 'layer'"},
+  };
+  for (const auto& c : cases) {
+    const absl::Status status = Refusal(c.layers);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(status.message().find(c.message), std::string::npos) << status;
+  }
 }
 
 TEST(BadGraphTest, AMaskThatReachesTheOutputIsRefused) {

@@ -80,6 +80,91 @@ std::vector<Case> RecurrentCases() {
   };
 }
 
+// Functions, because the cases are made before main().
+TestLayer Target() { return {"target", "InputLayer", R"({"batch_shape": [null, 3, 2]})"}; }
+TestLayer Floats() { return {"floats", "InputLayer", R"({"batch_shape": [null, 4, 2]})"}; }
+TestLayer Ids() { return {"ids", "InputLayer", R"({"batch_shape": [null, 4], "dtype": "int32"})"}; }
+TestLayer Table() {
+  return {"table", "Embedding", R"({"input_dim": 4, "output_dim": 2, "mask_zero": true})"};
+}
+
+TestLayer OutputOf(const std::string& layer, int output) {
+  return {layer + "." + std::to_string(output),
+          "LayerOutput",
+          R"({"output": )" + std::to_string(output) + "}",
+          {layer}};
+}
+
+// An encoder whose states are the initial ones of a decoder of the same class.
+Case Coders(const std::string& name, const std::vector<TestLayer>& inputs,
+            const std::string& class_name, const std::string& encoder, const std::string& decoder,
+            int states) {
+  Case c = {name, inputs, 7};
+  c.layers.push_back({"encoder", class_name, "{" + encoder + R"(, "return_state": true})"});
+  TestLayer last = {"decoder", class_name, "{" + decoder + "}", {"target"}};
+  for (int i = 1; i <= states; ++i) {
+    c.layers.push_back(OutputOf("encoder", i));
+    last.inputs.push_back(c.layers.back().name);
+  }
+  c.layers.push_back(Target());
+  c.layers.push_back(last);
+  c.layers.push_back({"after", "Dense", R"({"units": 2})"});
+  return c;
+}
+
+// The states and the sequence of the encoder are all used, those of the decoder are dropped.
+Case BidirectionalCoders(const std::string& merge) {
+  const std::string config = R"({"layer": {"class_name": "LSTM",
+      "config": {"units": 2, "return_state": true}}, "merge_mode": ")" +
+                             merge + R"("})";
+  std::vector<TestLayer> layers = {Floats(), {"encoder", "Bidirectional", config}};
+  TestLayer decoder = {"decoder", "Bidirectional", config, {"target"}};
+  for (int i = 0; i <= 4; ++i) layers.push_back(OutputOf("encoder", i));
+  for (int i = 1; i <= 4; ++i) decoder.inputs.push_back("encoder." + std::to_string(i));
+  layers.insert(layers.end(), {Target(),
+                               decoder,
+                               OutputOf("decoder", 0),
+                               {"all", "Concatenate", "{}", {"encoder.0", "decoder.0"}},
+                               {"after", "Dense", R"({"units": 2})"}});
+  return {"StatesOfBidirectional_" + merge, layers};
+}
+
+std::vector<Case> StateCases() {
+  return {
+      Coders("StatesOfSimpleRNN", {Floats()}, "SimpleRNN", R"("units": 3)",
+             R"("units": 3, "return_sequences": true)", 1),
+      Coders("StatesOfLSTM", {Floats()}, "LSTM", R"("units": 3)",
+             R"("units": 3, "return_sequences": true)", 2),
+      Coders("StatesOfLSTMBackwards", {Floats()}, "LSTM",
+             R"("units": 2, "go_backwards": true, "return_sequences": true, "dropout": 0.4)",
+             R"("units": 2, "go_backwards": true, "recurrent_dropout": 0.3)", 2),
+      Coders("StatesOfGRU", {Floats()}, "GRU", R"("units": 3)", R"("units": 3)", 1),
+      Coders("StatesOfGRUResetBefore", {Floats()}, "GRU", R"("units": 2, "reset_after": false)",
+             R"("units": 2, "reset_after": false, "recurrent_dropout": 0.4)", 1),
+      Coders("StatesOfMaskedLSTM", {Ids(), Table()}, "LSTM", R"("units": 3)", R"("units": 3)", 2),
+      Coders("StatesOfRNN", {Floats()}, "RNN",
+             R"("cell": {"class_name": "LSTMCell", "config": {"units": 3}})",
+             R"("cell": {"class_name": "LSTMCell", "config": {"units": 3}})", 2),
+      BidirectionalCoders("concat"),
+      BidirectionalCoders("sum"),
+      // The mask goes with the sequence only; a layer whose call ignores it passes it on.
+      {"StatesAndMask",
+       {Ids(),
+        Table(),
+        {"encoder", "GRU", R"({"units": 2, "return_sequences": true, "return_state": true})"},
+        OutputOf("encoder", 0),
+        OutputOf("encoder", 1),
+        {"decoder",
+         "GRU",
+         R"({"units": 2, "return_sequences": true, "ignores_mask": true})",
+         {"encoder.0", "encoder.1"}},
+        {"pool", "GlobalAveragePooling1D"},
+        {"all", "Concatenate", "{}", {"pool", "encoder.1"}},
+        {"after", "Dense", R"({"units": 2})"}},
+       7},
+  };
+}
+
 std::vector<Case> MaskedCases() {
   const TestLayer ids = {"ids", "InputLayer", R"({"batch_shape": [null, 5], "dtype": "int32"})"};
   const TestLayer table = {"table", "Embedding",
@@ -302,8 +387,8 @@ std::vector<Case> StepCases() {
 
 std::vector<Case> SequenceCases() {
   std::vector<Case> all;
-  for (const auto& cases : {RecurrentCases(), MaskedCases(), MaskingCases(), AttentionCases(),
-                            ScoreAttentionCases(), CallCases(), StepCases()}) {
+  for (const auto& cases : {RecurrentCases(), StateCases(), MaskedCases(), MaskingCases(),
+                            AttentionCases(), ScoreAttentionCases(), CallCases(), StepCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

@@ -29,6 +29,11 @@ constexpr BadCase kCases[] = {
     {kShape,
      "outputs that the loss does not take",
      {Set(kModel, "/config/layers/1/config/units", "1")}},
+    {kShape,
+     "a layer with several outputs in a Sequential",
+     {Insert(
+         kModel, "/config/layers/1",
+         R"({"class_name": "GRU", "config": {"name": "gru", "units": 3, "return_state": true}})")}},
     {kAbsurd, "10^15 units", {Set(kModel, "/config/layers/0/config/units", "1000000000000000")}},
     {kAbsurd,
      "an input of 10^12 numbers",

@@ -1,0 +1,65 @@
+"""Random small models in which the last states of a recurrent layer are the first ones of another."""
+
+import keras
+from keras import layers as L
+from layer_cases import head, recurrent_arguments
+
+
+def states(draw):
+    """An encoder whose last states are the initial states of a decoder."""
+    kind = draw.of(L.SimpleRNN, L.LSTM, L.GRU)
+    units = draw.between(1, 4)
+
+    def layer(**more):
+        arguments = {**recurrent_arguments(draw, kind), "units": units, **more}
+        if draw.yes():
+            cell = {L.SimpleRNN: L.SimpleRNNCell, L.LSTM: L.LSTMCell, L.GRU: L.GRUCell}[kind]
+            of_layer = {name: arguments.pop(name)
+                        for name in ("return_sequences", "go_backwards", "return_state")
+                        if name in arguments}
+            return L.RNN(cell(**arguments), **of_layer)
+        return kind(**arguments)
+
+    inputs = keras.Input((4,), dtype="int32")
+    tensor = L.Embedding(3, 3, mask_zero=draw.yes(), embeddings_initializer=keras.initializers
+                         .RandomNormal(seed=draw.seed()))(inputs)
+    _, *last = layer(return_state=True)(tensor)
+    target = keras.Input((3, 2))
+    decoded = layer(return_state=draw.yes())(target, initial_state=last)
+    tensors = decoded if isinstance(decoded, (list, tuple)) else [decoded]
+    if draw.yes():
+        tensors = [*tensors, last[-1]]
+    return keras.Model([inputs, target],
+                       head(L.Concatenate()([L.Flatten()(each) for each in tensors])))
+
+
+def bidirectional_states(draw):
+    kind = draw.of(L.SimpleRNN, L.LSTM, L.GRU)
+    units = draw.between(1, 3)
+
+    def layer():
+        arguments = {**recurrent_arguments(draw, kind), "go_backwards": False, "units": units}
+        return L.Bidirectional(kind(**arguments, return_state=True),
+                               merge_mode=draw.of("concat", "sum", "mul", "ave"))
+
+    inputs, target = keras.Input((4, 2)), keras.Input((3, 2))
+    output, *last = layer()(L.Dense(2)(inputs))
+    decoded = layer()(target, initial_state=last)
+    return keras.Model([inputs, target], head(L.Concatenate()(
+        [L.Flatten()(each) for each in (output, *decoded)])))
+
+
+def sequence_to_sequence(draw):
+    """The model of the textbooks: it says 3 numbers for each of 5 steps."""
+    encoder, decoder = keras.Input((4,), dtype="int32"), keras.Input((5,), dtype="int32")
+    tables = [L.Embedding(3, 3, mask_zero=masked, embeddings_initializer=keras.initializers
+                          .RandomNormal(seed=draw.seed())) for masked in (True, False)]
+    _, h, c = L.LSTM(4, return_state=True, kernel_initializer=draw.initializer())(
+        tables[0](encoder))
+    sequence, _, _ = L.LSTM(4, return_sequences=True, return_state=True,
+                            kernel_initializer=draw.initializer())(
+        tables[1](decoder), initial_state=[h, c])
+    return keras.Model([encoder, decoder], L.Dense(3, activation="softmax")(sequence))
+
+
+STATES = {"of layers and cells": states, "of Bidirectional": bidirectional_states}
