@@ -33,7 +33,10 @@ def activation_layers():
     i = keras.Input((6,))
     layers = [L.ReLU(max_value=1.5, negative_slope=.1, threshold=.2), L.LeakyReLU(.2), L.ELU(.7),
               L.PReLU(), L.Softmax(), L.Activation("tanh")]
-    return keras.Model(i, L.Concatenate()([layer(i) for layer in layers]))
+    positive = L.Activation("softplus")(i)
+    operations = [getattr(keras.ops, each)(positive)
+                  for each in ("cos", "log", "reciprocal", "sign", "sin", "sqrt")]
+    return keras.Model(i, L.Concatenate()([layer(i) for layer in layers] + operations))
 
 
 def merges():
