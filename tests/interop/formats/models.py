@@ -33,10 +33,14 @@ def activation_layers():
     i = keras.Input((6,))
     layers = [L.ReLU(max_value=1.5, negative_slope=.1, threshold=.2), L.LeakyReLU(.2), L.ELU(.7),
               L.PReLU(), L.Softmax(), L.Activation("tanh")]
-    positive = L.Activation("softplus")(i)
-    operations = [getattr(keras.ops, each)(positive)
-                  for each in ("cos", "log", "reciprocal", "sign", "sin", "sqrt")]
-    return keras.Model(i, L.Concatenate()([layer(i) for layer in layers] + operations))
+    return keras.Model(i, L.Concatenate()([layer(i) for layer in layers]))
+
+
+def operations():
+    i = keras.Input((6,))
+    positive = L.Dense(3, activation="softplus")(i)
+    return keras.Model(i, L.Concatenate()([getattr(keras.ops, each)(positive) for each in (
+        "cos", "log", "reciprocal", "sign", "sin", "sqrt")]))
 
 
 def merges():
@@ -99,6 +103,7 @@ MODELS = {
                          L.LayerNormalization(scale=False)),
     "activations": activations,
     "activation_layers": activation_layers,
+    "operations": operations,
     "merges": merges,
     "branches": branches,
     "shared_and_nested": shared_and_nested,
