@@ -49,6 +49,15 @@ constexpr KnownActivation kKnownActivations[] = {
     {"tanh_shrink", {.kind = Kind::kTanhShrink}},
 };
 
+constexpr KnownActivation kOperations[] = {
+    {"Cos", {.kind = Kind::kCos}},
+    {"Log", {.kind = Kind::kLog}},
+    {"Reciprocal", {.kind = Kind::kReciprocal}},
+    {"Sign", {.kind = Kind::kSign}},
+    {"Sin", {.kind = Kind::kSin}},
+    {"Sqrt", {.kind = Kind::kSqrt}},
+};
+
 }  // namespace
 
 bool Activation::differentiates_from_output() const {
@@ -58,6 +67,8 @@ bool Activation::differentiates_from_output() const {
     case Kind::kHardSwish:
     case Kind::kMish:
     case Kind::kTanhShrink:
+    case Kind::kCos:
+    case Kind::kSin:
       return false;
     case Kind::kRelu:
       // The output identifies the branch only if the function is monotonic and continuous at zero.
@@ -67,6 +78,20 @@ bool Activation::differentiates_from_output() const {
     default:
       return true;
   }
+}
+
+const char* Activation::operation_name() const {
+  for (const KnownActivation& known : kOperations) {
+    if (known.activation.kind == kind) return known.name.data();
+  }
+  return "";
+}
+
+std::optional<Activation> FindOperation(std::string_view class_name) {
+  for (const KnownActivation& known : kOperations) {
+    if (known.name == class_name) return known.activation;
+  }
+  return std::nullopt;
 }
 
 absl::StatusOr<Activation> ParseActivation(std::string_view name) {

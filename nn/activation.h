@@ -1,6 +1,7 @@
 #ifndef CAIRN_NN_ACTIVATION_H_
 #define CAIRN_NN_ACTIVATION_H_
 
+#include <optional>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -34,6 +35,13 @@ struct Activation {
     kSparsePlus,  // 0 below -1, (x + 1)^2 / 4 up to 1, x above
     kSquareplus,  // (x + sqrt(x^2 + 4)) / 2
     kTanhShrink,  // x - tanh(x)
+    // Keras's operations of these names, which are layers here.
+    kCos,
+    kLog,
+    kReciprocal,
+    kSign,
+    kSin,
+    kSqrt,
   };
   Kind kind = Kind::kLinear;
   // Used by kRelu, kElu and kHardSigmoid.
@@ -52,11 +60,16 @@ struct Activation {
   // True if the derivative can be computed from the function's output alone. Otherwise it needs the
   // input x, which the kernel must keep.
   bool differentiates_from_output() const;
+  // The name of an operation of Keras, which ONNX and TensorFlow share; empty for other functions.
+  const char* operation_name() const;
 };
 
 // Returns the activation that Keras calls `name`, with Keras's default parameters. INVALID_ARGUMENT
 // lists the known names.
 absl::StatusOr<Activation> ParseActivation(std::string_view name);
+
+// Returns Keras's operation with this class name, or nullopt.
+std::optional<Activation> FindOperation(std::string_view class_name);
 
 }  // namespace cairn::nn
 

@@ -60,6 +60,7 @@ std::vector<KnownLoss> KnownLosses() {
       {"dice", {}, {"axis"}, CreateDice},
       {"tversky", {}, {"alpha", "beta", "axis"}, CreateTversky},
       {"circle", {}, {"gamma", "margin"}, CreateCircle},
+      {"wasserstein", {}, {}, CreateWasserstein},
   };
 }
 

@@ -131,6 +131,9 @@ float MishDerivative(float x) {
 
 float SparsePlus(float x) { return x <= -1 ? 0 : x < 1 ? 0.25f * (x + 1) * (x + 1) : x; }
 
+// NaN stays NaN.
+float Sign(float x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
+
 // The equal form for negative x does not cancel.
 float Squareplus(float x) {
   const float root = std::sqrt(x * x + 4);
@@ -190,6 +193,18 @@ void ApplyActivation(const Activation& a, int64_t rows, int64_t width, const flo
       return ForEach(n, x, y, Squareplus);
     case Kind::kTanhShrink:
       return ForEach(n, x, y, [](float v) { return v - std::tanh(v); });
+    case Kind::kCos:
+      return ForEach(n, x, y, [](float v) { return std::cos(v); });
+    case Kind::kLog:
+      return ForEach(n, x, y, [](float v) { return std::log(v); });
+    case Kind::kReciprocal:
+      return ForEach(n, x, y, [](float v) { return 1 / v; });
+    case Kind::kSign:
+      return ForEach(n, x, y, Sign);
+    case Kind::kSin:
+      return ForEach(n, x, y, [](float v) { return std::sin(v); });
+    case Kind::kSqrt:
+      return ForEach(n, x, y, [](float v) { return std::sqrt(v); });
   }
 }
 
@@ -247,6 +262,18 @@ void MultiplyByDerivative(const Activation& a, int64_t rows, int64_t width, cons
       return Multiply(n, y, gradient, [](float v) { return 1 / (1 + 1 / (v * v)); });
     case Kind::kTanhShrink:
       return Multiply(n, x, gradient, [](float v) { return std::tanh(v) * std::tanh(v); });
+    case Kind::kCos:
+      return Multiply(n, x, gradient, [](float v) { return -std::sin(v); });
+    case Kind::kLog:
+      return Multiply(n, y, gradient, [](float v) { return std::exp(-v); });
+    case Kind::kReciprocal:
+      return Multiply(n, y, gradient, [](float v) { return -v * v; });
+    case Kind::kSign:
+      return Multiply(n, y, gradient, [](float) { return 0.0f; });
+    case Kind::kSin:
+      return Multiply(n, x, gradient, [](float v) { return std::cos(v); });
+    case Kind::kSqrt:
+      return Multiply(n, y, gradient, [](float v) { return 0.5f / v; });
   }
 }
 

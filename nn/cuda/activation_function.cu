@@ -73,6 +73,18 @@ __device__ float Apply(const Activation& a, float x) {
       return Squareplus(x);
     case Kind::kTanhShrink:
       return x - tanhf(x);
+    case Kind::kCos:
+      return cosf(x);
+    case Kind::kLog:
+      return logf(x);
+    case Kind::kReciprocal:
+      return 1 / x;
+    case Kind::kSign:
+      return x > 0 ? 1 : x < 0 ? -1 : x;  // NaN stays NaN.
+    case Kind::kSin:
+      return sinf(x);
+    case Kind::kSqrt:
+      return sqrtf(x);
     case Kind::kLinear:
     case Kind::kSoftmax:
     case Kind::kLogSoftmax:
@@ -135,6 +147,18 @@ __device__ float Derivative(const Activation& a, float at) {
       return 1 / (1 + 1 / (at * at));
     case Kind::kTanhShrink:
       return tanhf(at) * tanhf(at);
+    case Kind::kCos:
+      return -sinf(at);
+    case Kind::kLog:
+      return expf(-at);
+    case Kind::kReciprocal:
+      return -at * at;
+    case Kind::kSign:
+      return 0;
+    case Kind::kSin:
+      return cosf(at);
+    case Kind::kSqrt:
+      return 0.5f / at;
     case Kind::kLinear:
     case Kind::kSoftmax:
     case Kind::kLogSoftmax:

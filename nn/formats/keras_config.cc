@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/status_macros.h"
+#include "nn/activation.h"
 #include "nn/formats/json_text.h"
 #include "nn/formats/struct_json.h"
 #include "nn/layers/input.h"
@@ -41,7 +42,8 @@ bool IsOfKeras2(const std::string& class_name, const std::string& argument) {
 }
 
 json LayerObject(const std::string& class_name, json config) {
-  return {{"module", "keras.layers"},
+  const bool is_operation = FindOperation(class_name).has_value();
+  return {{"module", is_operation ? "keras.src.ops.numpy" : "keras.layers"},
           {"class_name", class_name},
           {"config", std::move(config)},
           {"registered_name", nullptr}};
@@ -67,7 +69,7 @@ absl::Status Translate(const proto::LayerSpec& layer, const std::string& class_n
     if (!value["config"].contains("name")) value["config"]["name"] = argument;
     value = LayerObject(wrapped, value["config"]);
   }
-  (*config)["dtype"] = "float32";
+  if (!FindOperation(class_name)) (*config)["dtype"] = "float32";
   return absl::OkStatus();
 }
 

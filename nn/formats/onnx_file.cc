@@ -197,6 +197,13 @@ class Writer {
       }
       case Kind::kTanhShrink:
         return graph_.Add("Sub", {x, graph_.Add("Tanh", {x})});
+      case Kind::kCos:
+      case Kind::kLog:
+      case Kind::kReciprocal:
+      case Kind::kSign:
+      case Kind::kSin:
+      case Kind::kSqrt:
+        return graph_.Add(activation.operation_name(), {x});
     }
     return x;
   }

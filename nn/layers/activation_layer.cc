@@ -38,6 +38,7 @@ Activation ReadArguments(LayerConfig& config, size_t rank) {
     }
     return {.kind = Kind::kSoftmax};
   }
+  if (const auto operation = FindOperation(config.class_name())) return *operation;
   if (!config.Has("activation")) config.FailArgument("activation", "is missing");
   return config.ActivationNamed("activation");
 }

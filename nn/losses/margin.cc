@@ -50,6 +50,16 @@ struct CategoricalHingeDistance {
   }
 };
 
+struct WassersteinDistance {
+  WassersteinDistance For(const Loss::Batch&, int64_t) const { return *this; }
+  Activation::Kind fused_activation() const { return Activation::Kind::kLinear; }
+
+  double operator()(float output, float label, float* derivative) const {
+    *derivative = label;
+    return static_cast<double>(label) * output;
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<Loss> CreateHinge(const proto::Loss&) {
@@ -64,6 +74,11 @@ std::unique_ptr<Loss> CreateSquaredHinge(const proto::Loss&) {
 std::unique_ptr<Loss> CreateCategoricalHinge(const proto::Loss&) {
   return std::make_unique<RowLoss<CategoricalHingeDistance>>("categorical_hinge",
                                                              CategoricalHingeDistance());
+}
+
+std::unique_ptr<Loss> CreateWasserstein(const proto::Loss&) {
+  return std::make_unique<ElementwiseLoss<WassersteinDistance>>("wasserstein",
+                                                                WassersteinDistance());
 }
 
 }  // namespace cairn::nn

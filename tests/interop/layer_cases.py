@@ -436,6 +436,12 @@ def softmax(draw):
     return _through(draw.of((6,), (3, 4)), _mixing(0), L.Softmax())
 
 
+def operation(name):
+    """One of keras.ops, of positive numbers."""
+    return lambda draw: _through(draw.of((6,), (3, 4)), L.Dense(5, activation="softplus"),
+                                 getattr(keras.ops, name.lower()))
+
+
 def random_layer(make, shape):
     """A layer that does nothing in inference."""
     return lambda draw: _through(shape, make(draw))
@@ -767,6 +773,7 @@ LAYERS = {
     "Normalization": normalization,
     "Rescaling": rescaling, "Activation": activation_layer, "ReLU": relu, "LeakyReLU": leaky_relu,
     "PReLU": prelu, "ELU": elu, "Softmax": softmax,
+    **{name: operation(name) for name in ("Cos", "Log", "Reciprocal", "Sign", "Sin", "Sqrt")},
     "Add": merge(L.Add), "Subtract": merge(L.Subtract, 2), "Multiply": merge(L.Multiply),
     "Average": merge(L.Average), "Maximum": merge(L.Maximum), "Minimum": merge(L.Minimum),
     "Concatenate": concatenate, "Dot": dot, "Flatten": flatten, "Reshape": reshape,

@@ -36,5 +36,14 @@ TEST(ActivationTest, AnOutputThatHidesItsInputDoesNotGiveTheDerivative) {
   EXPECT_TRUE(ParseActivation("leaky_relu")->differentiates_from_output());
 }
 
+TEST(ActivationTest, OperationsAreFoundByTheirClass) {
+  for (const char* name : {"Cos", "Log", "Reciprocal", "Sign", "Sin", "Sqrt"}) {
+    EXPECT_STREQ(FindOperation(name)->operation_name(), name);
+  }
+  EXPECT_FALSE(FindOperation("Tan").has_value());
+  EXPECT_STREQ(ParseActivation("tanh")->operation_name(), "");
+  EXPECT_FALSE(FindOperation("Sin")->differentiates_from_output());
+}
+
 }  // namespace
 }  // namespace cairn::nn

@@ -55,6 +55,18 @@ double Apply(const Activation& a, double x) {
       return (x + std::sqrt(x * x + 4)) / 2;
     case Kind::kTanhShrink:
       return x - std::tanh(x);
+    case Kind::kCos:
+      return std::cos(x);
+    case Kind::kLog:
+      return std::log(x);
+    case Kind::kReciprocal:
+      return 1 / x;
+    case Kind::kSign:
+      return x > 0 ? 1 : x < 0 ? -1 : 0;
+    case Kind::kSin:
+      return std::sin(x);
+    case Kind::kSqrt:
+      return std::sqrt(x);
     default:
       return x;
   }

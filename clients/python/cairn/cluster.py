@@ -23,6 +23,7 @@ from cairn.callbacks import Hook, Stopped, checkpoints_to_keep
 from cairn.data import DataFolder, as_arrays, from_batches, is_files, shape_of, split
 from cairn.epochs import EpochLogs, needs_csv
 from cairn.errors import CairnError, NotSupported
+from cairn.objectives import Objectives
 from cairn.texts import Lookups
 from cairn.tool import Tool
 
@@ -93,7 +94,7 @@ class _Trained(typing.NamedTuple):
     choice: list  # Flags that choose the checkpoint, if it is not the result of the job.
     digest: str  # Of the weights.
     lookups: Lookups  # Without its model, which would keep the model of the script alive.
-    output_names: list
+    objectives: Objectives
     optimizer: keras.optimizers.Optimizer
     updates: int  # Of the optimizer, in this fit and those that it continued.
 
@@ -166,17 +167,19 @@ class Cluster:
         validation = None
         if validation_data is not None:
             validation = _validation(validation_data, model, lookups, validation_steps)
-        lookups.cut(inputs, x, validation[0] if validation else ())
-        inputs = lookups.complete(inputs)
+        objectives = Objectives(compiled, y)
+        lookups.cut(inputs, x, objectives, validation[0] if validation else ())
         if not model.built:
             _build_with_texts(model, texts)
-        output_names = structure.output_names(lookups.model)
+        output_names = lookups.output_names
         job = {"name": _job_name(name or model.name)}
-        job.update(translation.objective_fields(compiled, output_names))
+        job.update(objectives.fields(output_names))
         job["optimizer"] = translation.optimizer_field(model.optimizer)
         job_callbacks, local_callbacks = translation.callback_fields(callbacks)
         if job_callbacks:
-            job["callbacks"] = job_callbacks
+            job["callbacks"] = [
+                {**each, "monitor": objectives.monitored(each["monitor"])} if "monitor" in each
+                else each for each in job_callbacks]
         if any(isinstance(each, Hook) for each in local_callbacks):
             job["checkpoint"] = {"keep": checkpoints_to_keep(model, epochs - initial_epoch)}
         examples = shape_of(inputs[0])[0]
@@ -199,13 +202,13 @@ class Cluster:
         job_file = os.path.join(folder, "job.json")
         csv_file = None
         try:
-            if self._end and needs_csv(job, output_names):  # The coordinator is on this machine.
+            if self._end and needs_csv(job, objectives.job_outputs):  # The coordinator is on this machine.
                 csv_file = os.path.join(folder, "epochs.csv")
                 job.setdefault("callbacks", []).append(
                     {"name": "csv_logger", "filename": csv_file})
-            job["model"] = model_files.write_model(lookups.model, folder)
-            self._write_data(job, folder, lookups, inputs, y, sample_weight, validation_split,
-                             validation, class_weight, validation_steps,
+            job["model"] = model_files.write_model(lookups.model, lookups.rebuilt, folder)
+            self._write_data(job, folder, lookups, objectives, inputs, y, sample_weight,
+                             validation_split, validation, class_weight, validation_steps,
                              validation_batch_size or batch_size)
             if "validation" in job or "validation_fraction" in job:
                 job["validation_freq"] = validation_freq if isinstance(validation_freq, int) \
@@ -229,9 +232,9 @@ class Cluster:
             _write_job(job, job_file, rates, steps, before)
             identifier = self._submit(job_file)
         updates = before.updates if before else 0
-        logs = EpochLogs(self.tool, job, output_names, parts, examples, run, csv_file)
+        logs = EpochLogs(self.tool, job, objectives, parts, examples, run, csv_file)
         status = self._train(identifier, job, job_file, logs, lookups, updates)
-        self._take_result(model, lookups, status, callbacks or [], folder, job_file,
+        self._take_result(model, lookups, objectives, status, callbacks or [], folder, job_file,
                           updates + _updates_of(job, status, parts))
         if rates is not None:
             # As Keras's callback leaves it.
@@ -313,18 +316,24 @@ class Cluster:
     def _remove(self, folder):
         shutil.rmtree(folder, ignore_errors=True)
 
-    def _write_data(self, job, folder, lookups, inputs, y, sample_weight, validation_split,
-                    validation_data, class_weight, validation_steps, validation_batch_size):
+    def _write_data(self, job, folder, lookups, objectives, inputs, y, sample_weight,
+                    validation_split, validation_data, class_weight, validation_steps,
+                    validation_batch_size):
         """Sets the job's data fields."""
-        names = structure.output_names(lookups.model)
-        if y is None:
-            raise NotSupported("fit needs y: a job has labels")
-        labels = _labels(job, as_arrays("y", y, names))
+        inputs, labels = _examples(lookups, objectives, inputs, "y", y)
         weights = [] if sample_weight is None else _weights(sample_weight)
+        if class_weight is not None and objectives.are_computed:
+            # A job has class weights only if its model has one output.
+            weights = _weights_of_classes(class_weight, as_arrays("y", y, objectives.output_names),
+                                          weights)
+        if weights:
+            objectives.check_weights()
         validation = None
         if validation_data is not None:
             x, y, weights_of_validation, size = validation_data
-            validation = (lookups.complete(x), _labels(job, as_arrays("validation_data[1]", y, names)),
+            if weights_of_validation:
+                objectives.check_weights()
+            validation = (*_examples(lookups, objectives, x, "validation_data[1]", y),
                           weights_of_validation)
             validation_batch_size = size or validation_batch_size
         elif validation_split:
@@ -338,7 +347,7 @@ class Cluster:
         job["train"] = _source(self._data, folder, "train", inputs, labels, weights)
         if validation is not None:
             job["validation"] = _source(self._data, folder, "validation", *validation)
-        if class_weight is not None:
+        if class_weight is not None and not isinstance(job["loss"], list):
             job["class_weight"] = _class_weights(class_weight, lookups.model, labels)
         if validation_steps and (validation is not None or "validation_fraction" in job):
             count = int(validation_steps) * validation_batch_size
@@ -363,7 +372,7 @@ class Cluster:
         def set_weights(epoch):
             epochs = epoch + 1 - job.get("initial_epoch", 0)
             checkpoint = self._checkpoint_of(identifier, epochs * status["batches_per_epoch"])
-            model_files.set_weights(lookups.model, self._export(
+            model_files.set_weights(lookups.model, lookups.rebuilt, self._export(
                 identifier, os.path.dirname(job_file), job_file, "--checkpoint", str(checkpoint)))
             logs.run.model.optimizer.iterations.assign(
                 updates + epochs * math.ceil(status["batches_per_epoch"] / logs.parts))
@@ -421,7 +430,8 @@ class Cluster:
 
     # -------------------------------------------------------------------------------- the result
 
-    def _take_result(self, model, lookups, status, callbacks, folder, job_file, updates):
+    def _take_result(self, model, lookups, objectives, status, callbacks, folder, job_file,
+                     updates):
         for callback in callbacks:
             # Own subclasses run here, and have their results.
             if type(callback) is keras.callbacks.EarlyStopping:
@@ -438,11 +448,11 @@ class Cluster:
         if "stopped_at" in status:
             choice = ["--checkpoint", str(status["stopped_at"])]
         else:
-            model_files.set_weights(lookups.model, self._export(status["job"], folder, job_file))
+            model_files.set_weights(lookups.model, lookups.rebuilt,
+                                    self._export(status["job"], folder, job_file))
         self._jobs[model] = _Trained(status["job"], choice, status.get("digest") or _digest(model),
-                                     lookups, structure.output_names(lookups.model),
-                                     model.optimizer, updates)
-        lookups.model = None
+                                     lookups, objectives, model.optimizer, updates)
+        lookups.forget_model()
 
     def _continued(self, model):
         """The fit whose optimizer continues, or None."""
@@ -478,19 +488,21 @@ class Cluster:
         dataset = from_batches("x", x, steps)
         if dataset is not None:
             x, y, sample_weight, batch_size = dataset[:4]
-        inputs = _looked_up(model, trained, x)
-        labels = as_arrays("y", y, trained.output_names)
-        loss = translation.objective_fields(_compiled(model), trained.output_names)
+        objectives = trained.objectives
+        inputs, labels = _examples(trained.lookups, objectives, _looked_up(model, trained, x), "y", y)
         weights = [] if sample_weight is None else _weights(sample_weight)
+        if weights:
+            objectives.check_weights()
         with tempfile.TemporaryDirectory(dir=self._data.folder) as folder:
             # This machine reads them, so any folder will do.
-            source = _source(DataFolder(folder), folder, "data", inputs, _labels(loss, labels), weights)
+            source = _source(DataFolder(folder), folder, "data", inputs, labels, weights)
             if steps:
                 source["rows"] = [0, _rows(inputs, steps, batch_size)]
             result = self.tool.objects("evaluate", str(trained.job), *trained.choice, "--data",
                                        json.dumps(source))[-1]
         for key in ("evaluation", "epoch", "examples", "job", "checkpoint", "data"):
             result.pop(key, None)
+        result = objectives.reported(result)
         if verbose:
             bar = keras.utils.Progbar(1, verbose=1 if verbose == "auto" else verbose)
             bar.update(1, list(result.items()), finalize=True)
@@ -506,16 +518,17 @@ class Cluster:
         dataset = from_batches("x", x, steps)
         if dataset is not None:
             batch_size = dataset.batch_size
-        inputs = _looked_up(model, trained, dataset.x if dataset else x)
+        inputs = trained.lookups.complete(_looked_up(model, trained, dataset.x if dataset else x))
+        count = len(trained.objectives.output_names)
         with tempfile.TemporaryDirectory(dir=self._data.folder) as folder:
             features = _source(DataFolder(folder), folder, "x", inputs, [], [])["npy"]["features"]
             files = features if len(inputs) > 1 else [features]
             outputs = [os.path.join(folder, f"output{i}.npy")
-                       for i in range(len(trained.output_names))]
+                       for i in range(len(trained.objectives.job_outputs))]
             rows = ["--rows", f"0:{_rows(inputs, steps, batch_size)}"] if steps else []
             self.tool.run("predict", str(trained.job), *trained.choice, *rows,
                           *_flags("--input", files), *_flags("--output", outputs))
-            arrays = [np.load(path) for path in outputs]
+            arrays = [np.load(path) for path in outputs[:count]]
         return arrays if len(arrays) > 1 else arrays[0]
 
 
@@ -603,17 +616,25 @@ def _training_rows(inputs, validation_split):
 
 def _looked_up(model, trained, x):
     arrays = as_arrays("x", x, structure.input_names(model, x), trained.lookups.takes_text)
-    return trained.lookups.complete(trained.lookups.look_up("x", arrays))
+    return trained.lookups.look_up("x", arrays)
+
+
+def _examples(lookups, objectives, inputs, what, y):
+    """(inputs, labels) of the job's model. y: as fit takes it; it is `what` in errors."""
+    if y is None and not objectives.are_penalties:
+        raise NotSupported(f"{what} is missing: a job has labels")
+    labels = None if y is None else as_arrays(what, y, objectives.output_names)
+    examples = shape_of(inputs[0])[0]
+    return (lookups.complete(inputs, labels),
+            objectives.job_labels(labels and _labels(objectives.losses, labels), examples))
 
 
 def _job_name(name):
     return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip("-.")[:128] or "keras"
 
 
-def _labels(job, labels):
+def _labels(losses, labels):
     """Class numbers as Keras takes them, (examples, 1), without the last axis."""
-    losses = job["loss"] if isinstance(job["loss"], list) else [job["loss"]]
-
     def is_sparse(loss):
         name = loss["name"] if isinstance(loss, dict) else loss
         return translation.snake(name) in translation.SPARSE_LOSSES
@@ -654,6 +675,17 @@ def _class_weights(class_weight, model, labels):
         classes = max(classes, int(labels[0].max()) + 1)
     classes = max([classes, *(int(number) + 1 for number in class_weight)])
     return {str(i): float(class_weight.get(i, 1.0)) for i in range(classes)}
+
+
+def _weights_of_classes(class_weight, labels, weights):
+    """Weights of the examples, with those of their classes: one array."""
+    if len(labels) > 1 or is_files(labels[0]) or any(map(is_files, weights)):
+        raise NotSupported("class_weight with a loss or metric function, or with add_loss, needs one "
+                           "output, and labels that are an array")
+    classes = labels[0].reshape(len(labels[0]), -1)
+    classes = np.argmax(classes, axis=1) if classes.shape[1] > 1 else classes[:, 0].astype(int)
+    factors = np.array([class_weight.get(each, 1.0) for each in classes.tolist()], np.float32)
+    return [factors * weights[0] if weights else factors]
 
 
 def _digest(model):

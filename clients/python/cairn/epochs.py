@@ -21,7 +21,7 @@ class EpochLogs:
     csv_file: of the job's csv_logger, if this process can read it.
     """
 
-    def __init__(self, tool, job, output_names, parts, examples, run, csv_file):
+    def __init__(self, tool, job, objectives, parts, examples, run, csv_file):
         self._tool = tool
         self.run = run
         self.parts = parts
@@ -36,7 +36,8 @@ class EpochLogs:
         self._logs_rate = any(each["name"] == "reduce_lr_on_plateau"
                               for each in job.get("callbacks", []))
         self._rate = job["optimizer"]["learning_rate"]
-        self._kinds = _metric_kinds(job, output_names)
+        self._kinds = _metric_kinds(job, objectives.job_outputs)
+        self._reported = objectives.reported
         self._epoch = -1  # The epoch that is shown.
         self._evaluations = {}
         self._csv_file = csv_file
@@ -69,7 +70,7 @@ class EpochLogs:
             self._end(self._epoch)
             self._begin(self._epoch + 1)
         if epoch == self._epoch and batch >= self.parts:
-            self.run.on_train_batch_end(batch // self.parts - 1, values)
+            self.run.on_train_batch_end(batch // self.parts - 1, self._reported(values))
 
     def finish(self, status):
         """`status`: the last one."""
@@ -89,8 +90,10 @@ class EpochLogs:
 
     def _end(self, epoch):
         logs, batches = self._training_logs(epoch)
-        validation = {key: _float(value) for key, value in self._evaluations.get(epoch, {}).items()
-                      if key == "loss" or key in self._kinds}
+        logs = self._reported(logs)
+        validation = self._reported({
+            key: _float(value) for key, value in self._evaluations.get(epoch, {}).items()
+            if key == "loss" or key in self._kinds})
         logs.update({"val_" + key: value for key, value in validation.items()})
         if self._logs_rate:
             logs["learning_rate"] = self._rate
@@ -98,7 +101,7 @@ class EpochLogs:
         if self._hooks:
             self._set_weights(epoch)
         for hook in self._hooks:
-            hook.replay(batches)
+            hook.replay(list(map(self._reported, batches)))
             hook.validated(validation)
         self.run.on_epoch_end(epoch, dict(logs))
         if self.run.model.stop_training:

@@ -10,7 +10,7 @@ import os
 import numpy as np
 
 from cairn.errors import NotSupported
-from cairn.operations import replace_operations
+from cairn.operations import Translation
 
 
 def _is_model(layer):
@@ -77,15 +77,18 @@ def _state_means(topology, model):
             config["variance"] = float(np.ravel(layer.variance)[0])
 
 
-def named_weights(model):
-    """{name of the variable in Cairn: Keras's variable}, each variable once."""
-    named, seen = {}, set()
+def named_weights(model, rebuilt=None):
+    """{name of the variable in Cairn: (Keras's variable or an array, its shape there)}, each once.
+
+    rebuilt: structure.Rebuilt, if the job's model is one.
+    """
+    named, seen = dict(rebuilt.weights) if rebuilt else {}, set()
     for name, layer in _expand(model):
         for weight in layer.weights:
             # Normalization counts what it adapted to, which no result depends on.
             counts = type(layer).__name__ == "Normalization" and weight.path.endswith("/count")
             if id(weight) not in seen and not counts and not _has_one_mean(layer):
-                named[f"{name}/{_variable_name(layer, weight)}"] = weight
+                named[f"{name}/{_variable_name(layer, weight)}"] = weight, tuple(weight.shape)
                 seen.add(id(weight))
     return named
 
@@ -125,20 +128,21 @@ def _consumers(node):
     return found
 
 
-def write_model(model, folder):
+def write_model(model, rebuilt, folder):
     """Writes model.json and weights.bin into `folder`; returns the path of model.json."""
-    topology = json.loads(model.to_json())
+    topology = rebuilt.topology if rebuilt else json.loads(model.to_json())
     _state_means(topology, model)
-    replace_operations(topology)
+    if not rebuilt:
+        Translation(topology)
     _take_ids(topology, _consumers(topology))
     entries = []
     with open(os.path.join(folder, "weights.bin"), "wb") as file:
-        for name, weight in named_weights(model).items():
-            values = np.asarray(weight.numpy())
+        for name, (weight, shape) in named_weights(model, rebuilt).items():
+            values = weight if isinstance(weight, np.ndarray) else np.asarray(weight.numpy())
             if values.dtype != np.float32:
                 raise NotSupported(f"weight {weight.path} is of type {values.dtype}; all numbers "
                                    f"of a job's model are float32")
-            entries.append({"name": name, "shape": list(values.shape), "dtype": "float32"})
+            entries.append({"name": name, "shape": list(shape), "dtype": "float32"})
             file.write(np.ascontiguousarray(values).astype("<f4").tobytes())
     document = {"format": "layers-model", "generatedBy": "keras", "modelTopology": topology,
                 "weightsManifest": [{"paths": ["weights.bin"], "weights": entries}]}
@@ -163,9 +167,10 @@ def read_safetensors(path):
     return weights
 
 
-def set_weights(model, weights):
+def set_weights(model, rebuilt, weights):
     """Sets the model's weights from {name: array}, as named_weights names them."""
-    for name, variable in named_weights(model).items():
+    for name, (variable, _) in named_weights(model, rebuilt).items():
         if name not in weights:
             raise KeyError(f"the trained model has no weight {name}")
-        variable.assign(weights[name])
+        if not isinstance(variable, np.ndarray):
+            variable.assign(weights[name].reshape(variable.shape))

@@ -4,41 +4,18 @@
 each becomes one or a few layers that compute the same.
 """
 
+import dataclasses
 import math
 
+from cairn import operation_families as families
 from cairn.errors import NotSupported
+from cairn.tensors import (EXAMPLES, MEAN, SUM, WEIGHTS, Tensor, Weights, is_tensor, node_of,
+                           tensors_in)
 
-# Operations that a layer of the same name computes if all their arguments are tensors.
-_MERGES = ("Add", "Subtract", "Multiply", "Maximum", "Minimum", "Concatenate")
-# Activations by operation, with the arguments that they must have.
-_ACTIVATIONS = {
-    "Relu": ("relu", {}), "Relu6": ("relu6", {}), "Sigmoid": ("sigmoid", {}), "Tanh": ("tanh", {}),
-    "Softmax": ("softmax", {"axis": -1}), "Gelu": ("gelu", {"approximate": False}),
-    "Silu": ("silu", {}), "Softplus": ("softplus", {}), "Softsign": ("softsign", {}),
-    "Elu": ("elu", {"alpha": 1.0}), "Selu": ("selu", {}), "Exp": ("exponential", {}),
-    "HardSigmoid": ("hard_sigmoid", {}),
-}
-_LARGEST_POWER = 8
-# Arguments of operations, besides tensors, that are translated. Others must be None.
-_KNOWN_ARGUMENTS = {
-    **{kind: tuple(needed) for kind, (_, needed) in _ACTIVATIONS.items()},
-    **dict.fromkeys(("Mean", "Sum", "Max", "Average"), ("axis", "keepdims")),
-    **dict.fromkeys(("ExpandDims", "Squeeze", "Stack", "Concatenate"), ("axis",)),
-    "Reshape": ("newshape",), "Transpose": ("axes",), "Cast": ("dtype",),
-    "LeakyRelu": ("negative_slope",),
-}
+_OF_BATCHES = (MEAN, SUM)
 
 
-def _is_tensor(value):
-    return isinstance(value, dict) and value.get("class_name") == "__keras_tensor__"
-
-
-def _shape(tensor):
-    """The shape without the axis of the examples."""
-    return tensor["config"]["shape"][1:]
-
-
-def _numbers(value):
+def numbers_of(value):
     """A number or an array of numbers as a nested list; None if `value` is neither."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
@@ -47,290 +24,300 @@ def _numbers(value):
     return None
 
 
-def _channels(constant, shape):
-    """The constant as a number, or as a list for each channel of `shape`; None if it is neither."""
-    while isinstance(constant, list) and len(constant) == 1:
-        constant = constant[0]
-    if isinstance(constant, list) and (len(constant) != shape[-1] or
-                                       any(isinstance(each, list) for each in constant)):
-        return None
-    return constant
+def _each(function, numbers):
+    return [_each(function, each) for each in numbers] if isinstance(numbers, list) \
+        else function(numbers)
 
 
-def _each(function, constant):
-    return [function(each) for each in constant] if isinstance(constant, list) \
-        else function(constant)
+class Operation:
+    """One node of the model, and the layers that replace it.
 
+    Its arguments are Tensors, numbers, lists of numbers, and JSON of other values.
+    """
 
-class _Operation:
-    """One node of the model, and the layers that replace it."""
-
-    def __init__(self, node):
+    def __init__(self, node, tensors, weights, without_masks):
         self.kind = node["class_name"]
         self.name = node["config"]["name"]
         self.config = node["config"]
+        self.weights = weights
+        self.layers = []
+        self._tensors = tensors
+        self._without_masks = {} if without_masks else None
         call = node["inbound_nodes"][0]
         # Arguments by position; a name that only one operation has stays in `named`.
-        self.arguments = list(call.get("args", []))
-        self.named = {key: value for key, value in call.get("kwargs", {}).items()
+        self.arguments = [self._argument(each) for each in call.get("args", [])]
+        self.named = {key: self._argument(value) for key, value in call.get("kwargs", {}).items()
                       if value is not None}
         for key in ("x", "x1", "x2"):
             if key in self.named:
                 self.arguments.append(self.named.pop(key))
-        self.layers = []
+
+    def _argument(self, value):
+        if isinstance(value, list):
+            return [self._argument(each) for each in value]
+        if is_tensor(value):
+            return self._tensors(value)
+        numbers = numbers_of(value)
+        return value if numbers is None else numbers
 
     def fails(self, reason=""):
         raise NotSupported(f"the model computes {self.kind} ({self.name}), which is no layer of a "
                            f"job{': ' + reason if reason else ''}; use layers of Keras, or compute "
                            f"it before fit")
 
-    def add(self, class_name, config, inputs, shape):
-        """Adds a layer; returns its output. The last one has the operation's name."""
-        name = f"{self.name}_part{len(self.layers)}"
-        arguments = [inputs] if isinstance(inputs, list) else [inputs]
-        self.layers.append({"module": "keras.layers", "class_name": class_name, "name": name,
-                            "registered_name": None, "config": {**config, "name": name},
-                            "inbound_nodes": [{"args": arguments, "kwargs": {}}]})
-        return {"class_name": "__keras_tensor__", "config": {
-            "shape": [None, *shape], "dtype": "float32", "keras_history": [name, 0, 0]}}
+    # ----------------------------------------------------------------------------------- one layer
 
-    def check_arguments(self):
-        known = ("name", *_KNOWN_ARGUMENTS.get(self.kind, ()))
-        for argument, value in self.config.items():
-            if argument not in known and value is not None:
-                self.fails(f"its argument {argument} is {value!r}")
+    def input(self, tensor):
+        """The tensor as the input of a layer.
 
-    def drop_masks(self):
-        """Puts a Reshape to the same shape, which is a view, between each tensor and the operation.
-
-        An operation of Keras returns a tensor without a mask; most layers of a job pass it, and
-        Reshape does not.
+        An operation of Keras returns a tensor without a mask; most layers of a job pass it, and a
+        Reshape to the same shape, which is a view, does not.
         """
-        def without_mask(value):
-            if isinstance(value, list):
-                return [without_mask(each) for each in value]
-            if not _is_tensor(value):
-                return value
-            source = tuple(value["config"]["keras_history"])
-            if source not in dropped:
-                dropped[source] = self.reshape(value, self.known(value))
-                dropped[source]["config"]["dtype"] = value["config"]["dtype"]
-            return dropped[source]
+        if tensor.weight:
+            return self.weights.values(tensor)
+        masks = self._without_masks
+        is_own = any(tensor.source[0] == layer["name"] for layer in self.layers)
+        if masks is None or is_own or tensor.kind != EXAMPLES:
+            return tensor
+        if tensor.source not in masks:
+            self._without_masks = None
+            masks[tensor.source] = dataclasses.replace(
+                self.reshape(tensor, tensor.shape), dtype=tensor.dtype)
+            self._without_masks = masks
+        return masks[tensor.source]
 
-        dropped = {}
-        self.arguments = without_mask(self.arguments)
+    def add(self, class_name, config, inputs, shape, rank=None, kind=None):
+        """Adds a layer; returns its output.
 
-    def finish(self):
-        last = self.layers[-1]
+        rank, kind [those of the first input]: of the output.
+        """
+        inputs = inputs if isinstance(inputs, list) else [inputs]
+        name = f"{self.name}_part{len(self.layers)}"
+        sources = [self.input(each) for each in inputs]
+        name = f"{self.name}_part{len(self.layers)}"
+        self.layers.append(node_of(class_name, name, config, sources))
+        return Tensor((name, 0, 0), tuple(shape), inputs[0].rank if rank is None else rank,
+                      inputs[0].kind if kind is None else kind,
+                      is_whole=inputs[0].is_whole and class_name in ("Identity", "Reshape"))
+
+    def finish(self, result):
+        """Gives the layer of the result the operation's name; returns the result."""
+        last = self.layers[-1] if self.layers else None
+        if last is None or result.source != (last["name"], 0, 0):
+            result = self.add("Identity", {}, result, result.shape)
+            last = self.layers[-1]
         last["name"] = last["config"]["name"] = self.name
-        return self.layers
+        return dataclasses.replace(result, source=(self.name, 0, 0))
 
-    # ------------------------------------------------------------------------------------- families
+    def rescale(self, tensor, scale, offset=0.0):
+        if offset != 0.0 and tensor.kind == SUM:
+            self.fails("of a sum over the examples of a batch and a number")
+        return self.add("Rescaling", {"scale": scale, "offset": offset}, tensor, tensor.shape)
 
-    def rescale(self, tensor, scale, offset):
-        return self.add("Rescaling", {"scale": scale, "offset": offset}, tensor, _shape(tensor))
+    def reshape(self, tensor, shape, rank=None):
+        return self.add("Reshape", {"target_shape": list(shape) or [1]}, tensor, shape or (1,),
+                        rank=len(shape) if rank is None else rank)
 
-    def reshape(self, tensor, shape):
-        return self.add("Reshape", {"target_shape": list(shape)}, tensor, shape)
+    def permute(self, tensor, axes):
+        """axes: of an example, in their new order."""
+        return self.add("Permute", {"dims": [axis + 1 for axis in axes]}, tensor,
+                        [tensor.shape[axis] for axis in axes])
 
-    def arithmetic(self):
-        """With a number, or with one for each channel: a Rescaling."""
-        if len(self.arguments) != 2:
-            self.fails()
-        left, right = self.arguments
-        if _is_tensor(left) and _is_tensor(right):
-            self.fails()
-        tensor, other = (left, right) if _is_tensor(left) else (right, left)
-        number = _numbers(other)
-        constant = _channels(number, _shape(tensor)) if number is not None else None
-        if constant is None or not _is_tensor(tensor):
-            self.fails("its other argument is neither a tensor of the model, nor a number, nor one "
-                       "for each channel")
-        reverse = tensor is right
-        if self.kind == "Add":
-            return self.rescale(tensor, 1.0, constant)
-        if self.kind == "Subtract":
-            return self.rescale(tensor, -1.0, constant) if reverse else \
-                self.rescale(tensor, 1.0, _each(lambda each: -each, constant))
-        if self.kind == "Multiply":
-            return self.rescale(tensor, constant, 0.0)
-        if self.kind in ("TrueDivide", "Divide") and not reverse:
-            return self.rescale(tensor, _each(lambda each: 1 / each, constant), 0.0)
-        return self.fails("of a number and a tensor")
+    def apply(self, function, tensor):
+        """A function of each number: an activation or, with a capital, an operation's layer."""
+        self.must_be_of_examples(tensor)
+        if function[0].isupper():
+            return self.add(function, {}, tensor, tensor.shape)
+        return self.add("Activation", {"activation": function}, tensor, tensor.shape)
 
-    def power(self):
-        exponent = 2 if self.kind == "Square" else _numbers(self.arguments[1])
-        if exponent not in range(1, _LARGEST_POWER + 1):
-            self.fails(f"only whole powers from 1 to {_LARGEST_POWER} are")
-        exponent = int(exponent)  # x ** 2.0 is a whole power, too.
-        tensor = self.arguments[0]
-        if exponent == 1:
-            return self.add("Identity", {}, tensor, _shape(tensor))
-        return self.add("Multiply", {}, [tensor] * exponent, _shape(tensor))
+    # --------------------------------------------------------------------------------- arithmetic
 
-    def absolute(self):
-        tensor = self.arguments[0]
-        return self.add("Maximum", {}, [tensor, self.rescale(tensor, -1.0, 0.0)], _shape(tensor))
+    def must_be_of_examples(self, *tensors):
+        if any(each.kind in _OF_BATCHES for each in tensors):
+            self.fails("of a mean or sum over all examples of a batch, which can only be added and "
+                       "multiplied by a number; give the mean an axis, such as axis=-1")
 
-    def activation(self):
-        name, needed = _ACTIVATIONS[self.kind]
-        for argument, value in needed.items():
-            if self.config.get(argument, value) != value:
-                self.fails(f"{argument} is {self.config[argument]!r}")
-        tensor = self.arguments[0]
-        return self.add("Activation", {"activation": name}, tensor, _shape(tensor))
+    def aligned(self, tensors):
+        """The tensors with as many axes each, for a layer that broadcasts; and the axes in Keras."""
+        def is_same_for_all(tensor):
+            return tensor.kind == WEIGHTS or tensor.kind in _OF_BATCHES and tensor.rank == 0
 
-    def leaky_relu(self):
-        tensor = self.arguments[0]
-        return self.add("LeakyReLU", {"negative_slope": self.config.get("negative_slope", 0.2)},
-                        tensor, _shape(tensor))
+        ranks = {each.rank for each in tensors if not is_same_for_all(each)}
+        if len(ranks) > 1:
+            shapes = " and ".join(str((None, *each.shape[:each.rank])) for each in tensors)
+            self.fails(f"of tensors of shapes {shapes}, which pairs each example with all others; give "
+                       f"one number for each example an axis of length 1, such as y.reshape(-1, 1)")
+        rank = ranks.pop() if ranks else max(each.rank for each in tensors)
+        length = max(rank, 1)
+
+        def with_axes(tensor):
+            shape = tensor.shape[:tensor.rank]
+            # A first axis of length 1 is that of the examples.
+            if tensor.kind == WEIGHTS and len(shape) == rank + 1 and shape[0] == 1:
+                shape = shape[1:]
+            if len(shape) > rank:
+                self.fails(f"of a weight of shape {tensor.shape} and a tensor of shape "
+                           f"{(None, *max(tensors, key=lambda each: each.kind != WEIGHTS).shape)}")
+            shape = (1,) * (length - len(shape)) + tuple(shape)
+            return tensor if tensor.shape == shape else self.reshape(tensor, shape, tensor.rank)
+
+        return [with_axes(each) for each in tensors], rank
+
+    def merge(self, class_name, tensors):
+        """A layer that takes several tensors of the same shape, or with axes of length 1."""
+        kinds = {each.kind for each in tensors}
+        kind = WEIGHTS if kinds == {WEIGHTS} else EXAMPLES
+        if kinds & set(_OF_BATCHES):
+            kind = self.kind_of_batch(class_name, tensors)
+        inputs, rank = self.aligned(tensors)
+        shape = inputs[0].shape
+        for each in inputs[1:]:
+            shape = tuple(a if b == 1 else b for a, b in zip(shape, each.shape))
+        return self.add(class_name, {}, inputs, shape, rank, kind)
+
+    def kind_of_batch(self, class_name, tensors):
+        """MEAN or SUM, if the mean or sum of the results is the result for the batch."""
+        kinds = [each.kind for each in tensors if each.kind != WEIGHTS]
+        if class_name in ("Add", "Subtract"):
+            if SUM not in kinds:
+                return MEAN
+            if kinds == [SUM] * len(tensors):
+                return SUM
+        if class_name == "Multiply" and len(kinds) == 1:
+            return kinds[0]
+        return self.must_be_of_examples(*tensors)
+
+    def fitting(self, numbers, tensor):
+        """The numbers as a number or one for each channel of the tensor; None if they are neither."""
+        while isinstance(numbers, list) and len(numbers) == 1:
+            numbers = numbers[0]
+        if isinstance(numbers, list) and (tensor.rank == 0 or len(numbers) != tensor.shape[-1] or
+                                          any(isinstance(each, list) for each in numbers)):
+            return None
+        return numbers
+
+    def of_pair(self, left, right):
+        """(tensor, number or channels, False) or (left, right, None) of two arguments.
+
+        The last one says whether the tensor is the right one.
+        """
+        is_right = not isinstance(left, Tensor)
+        tensor, other = (right, left) if is_right else (left, right)
+        if not isinstance(tensor, Tensor) or isinstance(other, dict) or other is None:
+            self.fails("its arguments are neither tensors of the model nor numbers")
+        if isinstance(other, Tensor):
+            return left, right, None
+        if isinstance(other, bool) or not isinstance(other, (int, float, list)):
+            self.fails("its arguments are neither tensors of the model nor numbers")
+        fitting = self.fitting(other, tensor)
+        if fitting is not None:
+            return tensor, fitting, is_right
+        constant = self.weights.constant(other)
+        return (constant, tensor, None) if is_right else (tensor, constant, None)
+
+    def plus(self, left, right):
+        tensor, other, is_right = self.of_pair(left, right)
+        if is_right is None:
+            return self.merge("Add", [tensor, other])
+        return self.rescale(tensor, 1.0, other)
+
+    def minus(self, left, right):
+        tensor, other, is_right = self.of_pair(left, right)
+        if is_right is None:
+            return self.merge("Subtract", [tensor, other])
+        return self.rescale(tensor, -1.0, other) if is_right else \
+            self.rescale(tensor, 1.0, _each(lambda each: -each, other))
+
+    def times(self, left, right):
+        tensor, other, is_right = self.of_pair(left, right)
+        if is_right is None:
+            return self.merge("Multiply", [tensor, other])
+        return self.rescale(tensor, other)
+
+    def over(self, left, right):
+        tensor, other, is_right = self.of_pair(left, right)
+        if is_right is None:
+            return self.merge("Multiply", [tensor, self.apply("Reciprocal", other)])
+        if is_right:
+            return self.rescale(self.apply("Reciprocal", tensor), other)
+        return self.rescale(tensor, _each(lambda each: 1 / each, other))
+
+    def larger(self, left, right):
+        """The maximum."""
+        tensor, other, is_right = self.of_pair(left, right)
+        if is_right is None:
+            return self.merge("Maximum", [tensor, other])
+        above = self.apply("relu", self.rescale(tensor, 1.0, _each(lambda each: -each, other)))
+        return self.rescale(above, 1.0, other)
+
+    def smaller(self, left, right):
+        """The minimum."""
+        tensor, other, is_right = self.of_pair(left, right)
+        if is_right is None:
+            return self.merge("Minimum", [tensor, other])
+        below = self.apply("relu", self.rescale(tensor, -1.0, other))
+        return self.rescale(below, -1.0, other)
+
+    def square(self, tensor):
+        return self.merge("Multiply", [tensor, tensor])
+
+    def positive(self, tensor):
+        """1 where the number is positive, else 0."""
+        return self.apply("relu", self.apply("Sign", tensor))
+
+    def inverse(self, tensor):
+        """1 - x: the other truth value."""
+        return self.rescale(tensor, -1.0, 1.0)
+
+    # ------------------------------------------------------------------------------------- axes
 
     def known(self, tensor):
-        shape = _shape(tensor)
-        if None in shape:
-            self.fails(f"of a tensor of unknown shape {shape}")
-        return shape
+        """The shape without an axis that only the job adds."""
+        if None in tensor.shape:
+            self.fails(f"of a tensor of unknown shape {tensor.shape}")
+        return tensor.shape[:tensor.rank]
 
-    def axes(self, value, rank):
-        """Axes of the examples' shape, from those of the batch's."""
+    def axes(self, value, tensor):
+        """Axes of an example's shape, from those of Keras's tensor."""
+        first = 0 if tensor.kind == WEIGHTS else 1
         axes = [value] if isinstance(value, int) else list(value or [])
-        axes = sorted(axis + rank + 1 if axis < 0 else axis for axis in axes)
-        if not axes or axes[0] < 1 or axes[-1] > rank:
+        axes = sorted(axis + tensor.rank + first if axis < 0 else axis for axis in axes)
+        if not axes or axes[0] < first or axes[-1] >= tensor.rank + first:
             self.fails("over the axis of the examples")
-        return [axis - 1 for axis in axes]
+        return [axis - first for axis in axes]
 
-    def reduction(self):
-        """A pooling over adjacent axes, which become the one between the others."""
-        tensor = self.arguments[0]
+    def reduce(self, how, tensor, axes, keeps=False):
+        """Mean, Sum, Max or Min over axes: a pooling of those, which are one axis between others."""
+        if how != "Mean":
+            self.must_be_of_examples(tensor)
         shape = self.known(tensor)
-        axes = self.axes(self.config.get("axis"), len(shape))
         if axes != list(range(axes[0], axes[-1] + 1)):
             self.fails("over axes that are not adjacent")
+        if how == "Min":
+            return self.rescale(self.reduce("Max", self.rescale(tensor, -1.0), axes, keeps), -1.0)
         outer = math.prod(shape[:axes[0]])
         count = math.prod(shape[axes[0]:axes[-1] + 1])
         inner = math.prod(shape[axes[-1] + 1:])
+        pooled = tensor
         if outer > 1:
-            tensor = self.reshape(tensor, [outer, count, inner])
-            tensor = self.add("Permute", {"dims": [2, 1, 3]}, tensor, [count, outer, inner])
-        tensor = self.reshape(tensor, [count, outer * inner])
-        pooling = "GlobalMaxPooling1D" if self.kind == "Max" else "GlobalAveragePooling1D"
-        tensor = self.add(pooling, {}, tensor, [outer * inner])
-        if self.kind == "Sum":
-            tensor = self.rescale(tensor, float(count), 0.0)
-        keeps = self.config.get("keepdims")
-        reduced = [1 if i in axes else size for i, size in enumerate(shape) if keeps or i not in axes]
-        if not reduced:
-            self.fails("to one number for each example; with keepdims=True it is")
-        return self.reshape(tensor, reduced)
+            pooled = self.reshape(pooled, [outer, count, inner])
+            pooled = self.add("Permute", {"dims": [2, 1, 3]}, pooled, [count, outer, inner])
+        pooled = self.reshape(pooled, [count, outer * inner])
+        pooling = "GlobalMaxPooling1D" if how == "Max" else "GlobalAveragePooling1D"
+        pooled = self.add(pooling, {}, pooled, [outer * inner])
+        if how == "Sum":
+            pooled = self.rescale(pooled, float(count))
+        return self.reshape(pooled, [1 if i in axes else size for i, size in enumerate(shape)
+                                     if keeps or i not in axes])
 
-    def change_shape(self):
-        tensor = self.arguments[0]
-        shape = list(_shape(tensor))
-        if self.kind == "Reshape":
-            batch, *target = self.config["newshape"]
-            if batch not in (-1, None) or not target:
-                self.fails(f"to {self.config['newshape']}: the first axis must be -1")
-            return self.reshape(tensor, target)
-        shape = self.known(tensor)
-        axis = self.config.get("axis")
-        if self.kind == "ExpandDims":
-            at = axis + len(shape) + 2 if axis < 0 else axis
-            if at < 1:
-                self.fails("before the axis of the examples")
-            return self.reshape(tensor, [*shape[:at - 1], 1, *shape[at - 1:]])
-        dropped = self.axes(axis, len(shape)) if axis is not None else \
-            [i for i, size in enumerate(shape) if size == 1]
-        return self.reshape(tensor, [size for i, size in enumerate(shape) if i not in dropped])
+    def every(self, tensor):
+        return list(range(tensor.rank))
 
-    def transpose(self):
-        tensor, axes = self.arguments[0], self.config.get("axes")
-        if not axes or axes[0] != 0:
-            self.fails("of the axis of the examples")
-        shape = _shape(tensor)
-        return self.add("Permute", {"dims": list(axes[1:])}, tensor,
-                        [shape[axis - 1] for axis in axes[1:]])
+    def as_whole(self, tensor, is_whole):
+        return dataclasses.replace(tensor, is_whole=is_whole)
 
-    def item(self):
-        """Slices and single indices: a Cropping2D of the axis between the others for each."""
-        tensor, index = self.arguments[0], self.arguments[1]
-        shape = self.known(tensor)
-        index = list(index) if isinstance(index, list) else [index]
-        ellipsis = [i for i, each in enumerate(index)
-                    if isinstance(each, dict) and each.get("class_name") == "__ellipsis__"]
-        whole = {"class_name": "__slice__", "config": {}}
-        if ellipsis:
-            at = ellipsis[0]
-            index[at:at + 1] = [whole] * (len(shape) + 2 - len(index))
-        index += [whole] * (len(shape) + 1 - len(index))
-        result, current = [], list(shape)
-        for axis, each in enumerate(index):
-            is_slice = isinstance(each, dict) and each.get("class_name") == "__slice__"
-            if not is_slice and not isinstance(each, int):
-                self.fails("with an index that is no number and no slice")
-            if axis == 0:
-                if not is_slice or any(value is not None for value in each["config"].values()):
-                    self.fails("of single examples")
-                continue
-            size = shape[axis - 1]
-            if is_slice:
-                begin, end, step = slice(*(each["config"].get(key) for key in
-                                           ("start", "stop", "step"))).indices(size)
-                if step != 1 or end <= begin:
-                    self.fails("with a step, or of nothing")
-            else:
-                begin = each + size if each < 0 else each
-                end = begin + 1
-            if (begin, end) != (0, size):
-                outer, inner = math.prod(current[:axis - 1]), math.prod(current[axis:])
-                tensor = self.reshape(tensor, [outer, size, inner])
-                tensor = self.add("Cropping2D", {"cropping": [[0, 0], [begin, size - end]]}, tensor,
-                                  [outer, end - begin, inner])
-                current[axis - 1] = end - begin
-            if is_slice:
-                result.append(end - begin)
-        if not result:
-            self.fails("of one number for each example; with a slice of length 1 it is")
-        return self.reshape(tensor, result)
-
-    def stack(self):
-        tensors = self.arguments[0]
-        shape = self.known(tensors[0])
-        axis = self.config.get("axis", 0)
-        axis = axis + len(shape) + 2 if axis < 0 else axis
-        if axis < 1:
-            self.fails("along the axis of the examples")
-        one = [*shape[:axis - 1], 1, *shape[axis - 1:]]
-        several = [*shape[:axis - 1], len(tensors), *shape[axis - 1:]]
-        return self.add("Concatenate", {"axis": axis}, [self.reshape(each, one) for each in tensors],
-                        several)
-
-    def negative(self):
-        return self.rescale(self.arguments[0], -1.0, 0.0)
-
-    def identity(self):
-        tensor = self.arguments[0]
-        if self.config.get("dtype", "float32") != "float32" or \
-                tensor["config"]["dtype"] != "float32":
-            self.fails("between types: all numbers of a job's model are float32")
-        return self.add("Identity", {}, tensor, _shape(tensor))
-
-
-_FAMILIES = {
-    **dict.fromkeys(("Add", "Subtract", "Multiply", "TrueDivide", "Divide"), _Operation.arithmetic),
-    **dict.fromkeys(("Square", "Power"), _Operation.power),
-    **dict.fromkeys(_ACTIVATIONS, _Operation.activation),
-    **dict.fromkeys(("Mean", "Sum", "Max", "Average"), _Operation.reduction),
-    **dict.fromkeys(("Reshape", "ExpandDims", "Squeeze"), _Operation.change_shape),
-    "Absolute": _Operation.absolute, "LeakyRelu": _Operation.leaky_relu,
-    "Transpose": _Operation.transpose, "GetItem": _Operation.item, "Stack": _Operation.stack,
-    "Negative": _Operation.negative, "Cast": _Operation.identity,
-}
-
-
-def _all_tensors(value):
-    if isinstance(value, list):
-        return all(_all_tensors(each) for each in value)
-    return _is_tensor(value)
+    def as_kind(self, tensor, kind):
+        return dataclasses.replace(tensor, kind=kind, rank=tensor.rank if kind == EXAMPLES else 0)
 
 
 def _makes_masks(node):
@@ -342,37 +329,112 @@ def _makes_masks(node):
         any(map(_makes_masks, config.get("layers", [])))
 
 
-def replace_operations(topology, masks=None):
+_OF_MASKS = ("NotEqual", "Any", "ConvertToTensor")
+
+
+def _is_operation(node):
+    return str(node.get("module", "")).startswith("keras.src.ops")
+
+
+def _mask_nodes(topology):
+    """The names of the operations that compute masks for layers."""
+    taken = {each[0] for each in topology["config"].get("output_layers", [])
+             if isinstance(each, list)}
+    masks = set()
+    for node in reversed(topology["config"].get("layers", [])):
+        name = node["config"].get("name")
+        if _is_operation(node) and node["class_name"] in _OF_MASKS and name not in taken:
+            masks.add(name)
+            continue
+        for call in node.get("inbound_nodes", []):
+            if isinstance(call, dict):  # In its arguments a layer has masks by name.
+                taken |= {each["config"]["keras_history"][0] for each in tensors_in(
+                    call["args"] if not _is_operation(node) else [call["args"], call["kwargs"]])}
+    return masks
+
+
+class Translation:
     """Replaces the operations in a model's JSON, also in models that are layers of it.
 
+    variables: Keras's variables, by the InputLayers that stand for them in the model.
     masks: tensors may have a mask [found in the topology].
+    whole: the inputs that have whole numbers, although they are float32.
     """
-    masks = _makes_masks(topology) if masks is None else masks
-    replaced = []
-    for node in topology["config"].get("layers", []):
-        if isinstance(node.get("config"), dict) and "layers" in node["config"]:
-            replace_operations(node, masks)
-        is_operation = str(node.get("module", "")).startswith("keras.src.ops")
-        if not is_operation or node["class_name"] in ("NotEqual", "Any", "ConvertToTensor"):
-            replaced.append(node)  # The last three compute masks.
-            continue
-        operation = _Operation(node)
-        is_merge = node["class_name"] in _MERGES and not operation.named and \
-            _all_tensors(operation.arguments)
-        if not is_merge and (
-                node["class_name"] not in _FAMILIES or operation.named or
-                not operation.arguments or not _is_tensor(operation.arguments[0]) and
-                operation.kind not in ("Add", "Subtract", "Multiply", "TrueDivide", "Divide",
-                                       "Stack")):
-            operation.fails()
-        operation.check_arguments()
+
+    def __init__(self, topology, variables=None, masks=None, whole=()):
+        self._masks = _makes_masks(topology) if masks is None else masks
+        self._whole = whole
+        self._results = {}  # By the operation and the number of its call: the Tensor in the job.
+        layers = topology["config"].get("layers", [])
+        self.weights = Weights(variables or {}, self._uses(layers, variables or {}),
+                               [node["config"].get("name") for node in layers])
+        self.layers = []
+        mask_nodes = _mask_nodes(topology)
+        for node in layers:
+            name = node["config"].get("name")
+            if isinstance(node.get("config"), dict) and "layers" in node["config"]:
+                Translation(node, masks=self._masks)
+            if name in self.weights.variables:
+                continue
+            if not _is_operation(node) or name in mask_nodes:
+                self._keep(node)
+                continue
+            for number in range(len(node["inbound_nodes"])):
+                self._replace(node, number)
+        first = self.weights.input_layer()
+        inputs = [first] if first else []
+        config = topology["config"]
+        config["layers"] = [*inputs, *self.weights.layers, *self.layers]
+        if variables or inputs:
+            config["input_layers"] = [
+                *(each for each in config["input_layers"] if each[0] not in self.weights.variables),
+                *([each["name"], 0, 0] for each in inputs)]
+
+    def kind_of(self, name):
+        """EXAMPLES, WEIGHTS, MEAN or SUM, of the output of a layer or operation."""
+        result = self._results.get((name, 0))
+        return result.kind if result else EXAMPLES
+
+    def _uses(self, layers, variables):
+        """(InputLayer of a weight, how an operation uses it or None) of each use."""
+        for node in layers:
+            for call in node.get("inbound_nodes", []) if variables else []:
+                use = families.kernel_use(node, call, variables)
+                for tensor in tensors_in(call):
+                    name = tensor["config"]["keras_history"][0]
+                    if name in variables:
+                        yield name, use[1] if use and use[0] == name else None
+
+    def _tensor(self, value):
+        """The Tensor in the job for a tensor in Keras's JSON."""
+        config = value["config"]
+        name, number, _ = config["keras_history"]
+        if (name, number) in self._results:
+            return dataclasses.replace(self._results[name, number], dtype=config["dtype"])
+        if name in self.weights.variables:
+            return self.weights.tensor(name)
+        shape = tuple(config["shape"][1:])
+        return Tensor(tuple(config["keras_history"]), shape or (1,), len(shape),
+                      dtype=config["dtype"], is_whole=name in self._whole)
+
+    def _keep(self, node):
+        """A layer, whose arguments may be results of operations."""
+        for each in tensors_in(node.get("inbound_nodes", [])):
+            name, number, _ = each["config"]["keras_history"]
+            result = self._results.get((name, number))
+            if name in self.weights.variables or result and result.kind != EXAMPLES:
+                raise NotSupported(f"layer {node['config']['name']} ({node['class_name']}) takes a "
+                                   f"weight, or a mean over the examples, in place of examples")
+            if result:
+                each["config"]["keras_history"] = list(result.source)
+        self.layers.append(node)
+
+    def _replace(self, node, number):
+        name, kind = node["config"]["name"], node["class_name"]
+        config = {**node["config"], "name": name if number == 0 else f"{name}_call{number}"}
+        one = {**node, "config": config, "inbound_nodes": [node["inbound_nodes"][number]]}
         # A cast to the same type returns its argument, with the mask.
-        if masks and operation.kind != "Cast":
-            operation.drop_masks()
-        if is_merge:
-            node["inbound_nodes"][0].update(args=operation.arguments, kwargs={})
-            replaced.extend([*operation.layers, node])
-            continue
-        _FAMILIES[node["class_name"]](operation)
-        replaced.extend(operation.finish())
-    topology["config"]["layers"] = replaced
+        operation = Operation(one, self._tensor, self.weights, self._masks and kind != "Cast")
+        result = operation.finish(families.translated(operation))
+        self._results[name, number] = result
+        self.layers.extend(operation.layers)

@@ -6,25 +6,53 @@ run once on symbolic tensors, and the layers of Keras that they call take their 
 
 import contextlib
 import inspect
+import json
+import typing
 
 import keras
 import numpy as np
 from keras.src.models.functional import Functional, operation_fn
 
+from cairn import tracing
 from cairn.errors import NotSupported
+from cairn.operations import Translation
 
 _POSITIONS = "positions"
+# Layers of Keras whose Python code consists of operations that a job has.
+_OPEN = (keras.layers.Activation, keras.layers.Conv1D, keras.layers.Conv2D, keras.layers.Conv3D,
+         keras.layers.Dense, keras.layers.EinsumDense, keras.layers.Embedding)
+_FUNCTIONS = ("activation", "kernel_regularizer", "bias_regularizer", "embeddings_regularizer")
 
 
 def is_functional(model):
     return isinstance(model, keras.Sequential) or getattr(model, "_inputs_struct", None) is not None
 
 
+def _is_keras(thing):
+    return type(thing).__module__.split(".")[0] == "keras"
+
+
+def _is_function(value):
+    """True for a function of the script."""
+    return inspect.isfunction(value) and not value.__module__.startswith("keras.")
+
+
 def _is_own(layer):
-    """True for a class that is not Keras's, and for a model of Keras's with a layer of such a class."""
-    if type(layer).__module__.split(".")[0] != "keras":
+    """True if the script says what the layer computes: by its class, or by a function that it has.
+
+    So is a model of Keras's with such a layer.
+    """
+    if not _is_keras(layer):
         return not isinstance(layer, keras.layers.InputLayer)
-    return isinstance(layer, keras.Model) and any(map(_is_own, layer.layers))
+    if isinstance(layer, keras.Model):
+        return any(map(_is_own, layer.layers))
+    return isinstance(layer, keras.layers.Lambda) or _has_functions(layer)
+
+
+def _has_functions(layer):
+    """True for a Dense or the like with an activation or regularizer that is a function."""
+    return isinstance(layer, _OPEN) and any(
+        _is_function(getattr(layer, name, None)) for name in _FUNCTIONS)
 
 
 def _keys(structure):
@@ -90,18 +118,26 @@ def check(model, methods=("train_step", "test_step", "compute_loss", "compute_me
                                f"compile's loss and metrics")
 
 
+def _takes_arrays(operation):
+    """True for an operation, other than a layer, that takes an array of numbers."""
+    if isinstance(operation, keras.Layer):
+        return False
+    arguments = [each for node in operation._inbound_nodes
+                 for each in keras.tree.flatten([node.arguments.args, node.arguments.kwargs])]
+    return any(getattr(each, "ndim", 0) > 0 and not keras.backend.is_keras_tensor(each)
+               for each in arguments)
+
+
 def needs_rebuild(model):
     """True if a job cannot read the model as it is."""
     if _is_own(model) or any(_is_own(layer) for layer in model.layers):
         return True
     if isinstance(model, keras.Sequential):
         return any(None in tensor.shape[1:] for tensor in model.inputs)
+    if any(map(_takes_arrays, model.operations)):
+        return True
     return _keys(model._inputs_struct) is not None or _keys(model._outputs_struct) is not None or \
         any(None in tensor.shape[1:] for tensor in model.inputs)
-
-
-def _refuse_loss(layer, loss):
-    raise NotSupported(f"{type(layer).__name__} calls add_loss: a job has compile's loss only")
 
 
 class _Training:
@@ -130,50 +166,98 @@ def _without_training(args, kwargs):
 class _Inlined(contextlib.ContextDecorator):
     """While it is entered, a call of an own layer with symbolic tensors calls the layers in it."""
 
-    def __init__(self, skipped, tensors):
+    def __init__(self, skipped, tensors, opened):
         self._skipped = {id(layer) for layer in skipped}
+        self._opened = {id(layer) for layer in opened}  # Layers of Keras that are own ones here.
         self._call, self._add_loss = keras.Layer.__call__, keras.Layer.add_loss
         self.inputs = tensors
         self.constants = []
+        # Of add_loss and activity_regularizer: (layer's name, symbolic value, divided by the batch).
+        self.penalties = []
+        self.trace = tracing.Trace(self._noise)
 
     def __enter__(self):
         inlined, call = self, self._call
         keras.Layer.__call__ = lambda layer, *args, **kwargs: inlined._of(layer, call, args, kwargs)
-        keras.Layer.add_loss = _refuse_loss
+        keras.Layer.add_loss = lambda layer, loss: inlined._penalize(layer, loss)
+        self.trace.__enter__()
         return self
 
     def __exit__(self, *_):
+        self.trace.__exit__()
         keras.Layer.__call__, keras.Layer.add_loss = self._call, self._add_loss
+
+    def _penalize(self, layer, loss):
+        for value in keras.tree.flatten(self.trace.symbolic(loss)):
+            if not keras.backend.is_keras_tensor(value):
+                raise NotSupported(f"{type(layer).__name__} calls add_loss with a value that does "
+                                   f"not depend on its inputs or weights")
+            self.penalties.append((layer.name, value, False))
 
     def _of(self, layer, call, args, kwargs):
         if id(layer) in self._skipped:
             return args[0]
-        symbolic = any(map(keras.backend.is_keras_tensor, keras.tree.flatten((args, kwargs))))
+        args, kwargs = self.trace.symbolic(args), self.trace.symbolic(kwargs)
+        symbolic = self.trace.is_symbolic((args, kwargs))
         if isinstance(layer, keras.layers.Embedding) and not symbolic:
             return call(layer, self._constant(args[0]))
-        if not _is_own(layer):
-            args, kwargs = _without_training(args, kwargs)
-        if not symbolic or not _is_own(layer):
+        if symbolic and self._is_open(layer):
+            return self._regularized(layer, run(layer, args, kwargs, self.trace))
+        args, kwargs = _without_training(args, kwargs)
+        with self.trace.recording(False):
             return call(layer, *args, **kwargs)
-        return run(layer, args, kwargs)
+
+    def _is_open(self, layer):
+        if isinstance(layer, keras.Model) and _is_keras(layer):
+            return any(map(self._is_open, layer.layers))
+        return _is_own(layer) or id(layer) in self._opened
+
+    def penalize_weights(self):
+        """Adds the regularizers of weights that are functions of the script."""
+        for name, weight in list(self.trace.weights.items()):
+            if weight.regularizer is not None and weight.trainable and \
+                    not _is_keras(weight.regularizer):
+                with self.trace.recording():
+                    self.penalties.append((name, weight.regularizer(self.trace.tensor(weight)),
+                                           False))
+
+    def _regularized(self, layer, outputs):
+        """The outputs of an own layer, with the loss of its activity_regularizer."""
+        regularizer = getattr(layer, "activity_regularizer", None)
+        if regularizer is None:
+            return outputs
+        if _is_keras(regularizer) and type(regularizer).__name__ in ("L1", "L2", "L1L2"):
+            rates = {name: float(getattr(regularizer, name, 0.0)) for name in ("l1", "l2")}
+            return keras.tree.map_structure(
+                lambda each: keras.layers.ActivityRegularization(**rates)(each), outputs)
+        for output in keras.tree.flatten(outputs):
+            with self.trace.recording():
+                self.penalties.append((layer.name, regularizer(output), True))
+        return outputs
 
     def _constant(self, ids):
         """An input with the same ids for every example, so that the embedding is a layer of the job."""
         ids = np.asarray(keras.ops.convert_to_numpy(ids)).astype(np.int32)
         if ids.ndim == 2 and ids.shape[0] == 1:
             ids = ids[0]
-        name = _POSITIONS + str(len(self.constants) or "")
-        self.constants.append(ids)
-        self.inputs.append(keras.Input(ids.shape, dtype="int32", name=name))
+        return self._input(_POSITIONS, ids)
+
+    def _input(self, name, array):
+        """An input of the job's model with this array for every example."""
+        name += str(len(self.constants) or "")
+        self.constants.append(array)
+        self.inputs.append(keras.Input(array.shape, dtype=str(array.dtype), name=name))
         return self.inputs[-1]
 
+    def _noise(self, shape, mean, deviation):
+        """Normal random numbers for a batch of any size, which are a layer; 0 in inference."""
+        zeros = self._input("zeros", np.zeros(shape[1:], np.float32))
+        return keras.layers.GaussianNoise(float(deviation))(zeros) + float(mean)
 
-def run(layer, args, kwargs=None):
+
+def run(layer, args, kwargs, trace):
     """Calls the layers of a model or of an own layer, without the model or layer around them."""
-    kwargs = dict(kwargs or {})
-    if getattr(layer, "activity_regularizer", None) is not None:
-        raise NotSupported(f"{type(layer).__name__} has an activity_regularizer, which only Keras's "
-                           f"layers can; give it to a layer of Keras in it")
+    kwargs = dict(kwargs)
     if type(layer).call is keras.Sequential.call:
         tensor = args[0]
         for each in layer.layers:
@@ -193,40 +277,92 @@ def run(layer, args, kwargs=None):
     if "mask" in arguments and getattr(args[0], "_keras_mask", None) is not None:
         raise NotSupported(f"{type(layer).__name__} takes a mask, which only Keras's layers can; "
                            f"use an Embedding without mask_zero before it")
-    return layer.call(*args, **kwargs)
+    with trace.recording():
+        return layer.call(*args, **kwargs)
 
 
-def rebuild(model, tensors, structure, skipped=()):
-    """(functional model, arrays of further inputs that are the same for each example).
-
-    tensors: symbolic inputs with the shapes of the data. structure: how the model takes them.
-    skipped: layers that are left out.
-    """
-    tensors = list(tensors)
-    packed = keras.tree.pack_sequence_as(structure, tensors)
-    inlined = _Inlined(skipped, tensors)
+def _traced(model, inlined, structure):
+    """The symbolic outputs of the model."""
+    packed = keras.tree.pack_sequence_as(structure, inlined.inputs)
     try:
         with inlined:
-            outputs = run(model, [packed])
+            outputs = inlined._regularized(model, run(model, [packed], {}, inlined.trace))
+            inlined.penalize_weights()
+            return outputs
     except NotSupported:
         raise
     except Exception as error:
         raise NotSupported(f"{type(model).__name__} cannot be turned into a model of Keras's layers: "
                            f"{error}") from error
+
+
+def _owners(model, weights, opened):
+    """The layers of Keras whose weights are among `weights`, besides those in `opened`."""
+    owners = {id(weight): layer for layer in model._flatten_layers() if _is_keras(layer)
+              for weight in [*layer._trainable_variables, *layer._non_trainable_variables]}
+    found = []
+    for weight in weights.values():
+        owner = owners.get(id(weight))
+        if owner is None or owner in opened or owner in found or _has_functions(owner):
+            continue
+        if not isinstance(owner, _OPEN):
+            raise NotSupported(f"weight {weight.path} belongs to a layer of {type(owner).__name__}, "
+                               f"and is used outside of it")
+        found.append(owner)
+    return found
+
+
+class Rebuilt(typing.NamedTuple):
+    """A model of Keras's own layers and operations, and its JSON for a job, which has layers only."""
+
+    model: keras.Model
+    topology: dict
+    weights: dict  # {the job's variable: (Keras's, its shape in the job)} of the script's own weights.
+    output_names: list  # Of the script's model; those of its objectives follow.
+    constants: list  # Arrays of the inputs that are the same for each example, before the labels.
+    has_weights_input: bool  # An input behind the others, which is 0.
+
+
+def rebuild(model, tensors, structure, objectives, skipped=()):
+    """The model as a job's, as Rebuilt.
+
+    tensors: symbolic inputs with the shapes of the data. structure: how the model takes them.
+    objectives: Objectives, which add inputs and outputs. skipped: layers that are left out.
+    """
+    opened = []
+    while True:
+        inlined = _Inlined(skipped, list(tensors), opened)
+        outputs = _traced(model, inlined, structure)
+        more = _owners(model, inlined.trace.weights, opened)
+        if not more:
+            break
+        opened += more  # Their weights are used outside of them, too.
     names = _keys(outputs)
     flat = keras.tree.flatten(outputs)
     if not all(map(keras.backend.is_keras_tensor, flat)):
         raise NotSupported(f"{type(model).__name__} has an output that does not depend on its inputs")
+    if any(len(tensor.shape) < 2 for tensor in flat):
+        raise NotSupported(f"{type(model).__name__} has an output of one number for each example; "
+                           f"with an axis of length 1 (keepdims=True) it is supported")
     if names:
         flat = [tensor if tensor._keras_history.operation.name == name else
                 keras.layers.Identity(name=name)(tensor) for name, tensor in zip(names, flat)]
+    names = [tensor._keras_history.operation.name for tensor in flat]
+    with inlined:
+        labels, values = objectives.trace(flat, names, inlined.trace, inlined.penalties)
+    trace = inlined.trace
     try:
-        functional = keras.Model(inlined.inputs, flat, name=model.name)
+        functional = keras.Model([*inlined.inputs, *labels, *trace.inputs], [*flat, *values],
+                                 name=model.name)
     except ValueError as error:
         raise NotSupported(f"{error} Give the layers in own layers other names, or none") from error
-    known = {id(weight) for weight in functional.weights}
+    known = {id(weight) for weight in [*functional.weights, *trace.weights.values()]}
     for weight in model.trainable_weights:
         if id(weight) not in known:
-            raise NotSupported(f"weight {weight.path} belongs to no layer of Keras: a job computes "
-                               f"layers of Keras, not Python code")
-    return functional, inlined.constants
+            raise NotSupported(f"no output depends on weight {weight.path}, or by Python code that "
+                               f"is no operation of keras.ops")
+    topology = json.loads(functional.to_json())
+    translation = Translation(topology, trace.weights, whole=objectives.whole_inputs)
+    objectives.translated(translation.kind_of)
+    return Rebuilt(functional, topology, translation.weights.named, names, inlined.constants,
+                   translation.weights.input_layer() is not None)

@@ -42,7 +42,8 @@ class Lookups:
 
     def __init__(self, model):
         self._lookups = {}  # By the position of the input.
-        self._constants = []
+        self.rebuilt = None  # structure.Rebuilt, if a job cannot read the model as it is.
+        self._objectives = None
         self._open = {}  # By the position of an input of open length: its shape in the job.
         self.model = model
         if isinstance(model, keras.Sequential):
@@ -69,8 +70,10 @@ class Lookups:
         return [self._numbers(f"{what}[{i}]" if len(inputs) > 1 else what, i, array)
                 if i in self._lookups else array for i, array in enumerate(inputs)]
 
-    def cut(self, inputs, x, validation=()):
+    def cut(self, inputs, x, objectives, validation=()):
         """Makes the job's model, without the layers. `inputs`: what look_up has returned for `x`.
+
+        objectives: Objectives, whose functions the model computes.
 
         Where the model leaves a length open, the examples get the longest one, of `validation` too.
         """
@@ -83,7 +86,8 @@ class Lookups:
         if not model.built and not self._lookups:
             structure.build(model, [self._input(i, "input", shapes[i], array)
                                     for i, array in enumerate(inputs)], x)
-        if not self._lookups and not structure.needs_rebuild(model):
+        self._objectives = objectives
+        if not self._lookups and not structure.needs_rebuild(model) and not objectives.are_own:
             return
         names = structure.input_names(model, x)
         tensors = [self._input(i, names[i], shapes[i], array) for i, array in enumerate(inputs)]
@@ -91,11 +95,23 @@ class Lookups:
             if i in self._lookups or not getattr(model, "inputs", None) or \
                     None in model.inputs[i].shape[1:]:
                 self._open[i] = tensor.shape[1:]
-        self.model, self._constants = structure.rebuild(
-            model, tensors, structure.inputs_of(model, x), self._lookups.values())
+        self.rebuilt = structure.rebuild(model, tensors, structure.inputs_of(model, x), objectives,
+                                         self._lookups.values())
+        self.model = self.rebuilt.model
 
-    def complete(self, inputs):
-        """The inputs with those of the job's model that are the same for each example."""
+    @property
+    def output_names(self):
+        """Those of the script's model."""
+        return self.rebuilt.output_names if self.rebuilt else structure.output_names(self.model)
+
+    def forget_model(self):
+        """Without the models: a script's model may end while its job's data are still of use."""
+        self.model = None
+        if self.rebuilt:
+            self.rebuilt = self.rebuilt._replace(model=None, topology=None, weights=None)
+
+    def complete(self, inputs, labels=None):
+        """All inputs of the job's model. labels: of these examples, if there are any."""
         examples = shape_of(inputs[0])[0]
         for i, shape in self._open.items():
             if not is_files(inputs[i]) and inputs[i].shape[1:] != shape and \
@@ -104,8 +120,12 @@ class Lookups:
                     raise NotSupported(f"input {i} has examples of shape {inputs[i].shape[1:]}, and "
                                        f"those of fit had at most {shape}")
                 inputs[i] = pad(inputs[i], shape)
-        return [*inputs, *(np.broadcast_to(each, (examples, *each.shape))
-                           for each in self._constants)]
+        if not self.rebuilt:
+            return inputs
+        constants = [np.broadcast_to(each, (examples, *each.shape))
+                     for each in self.rebuilt.constants]
+        zeros = [np.zeros((examples, 1), np.int32)] if self.rebuilt.has_weights_input else []
+        return [*inputs, *constants, *self._objectives.label_inputs(labels, examples), *zeros]
 
     def _input(self, position, name, given, array):
         """A symbolic input. The data say what the model does not: `given` is their shape."""

@@ -229,7 +229,7 @@ def metric_field(metric):
     return {"name": snake(name), **fields, "as": metric.name}
 
 
-def _for_outputs(what, value, output_names):
+def for_outputs(what, value, output_names):
     """compile's value for each output: of a list, a dict, or one value for all."""
     if isinstance(value, dict):
         unknown = set(value) - set(output_names)
@@ -245,29 +245,27 @@ def _for_outputs(what, value, output_names):
     return [value] * len(output_names)
 
 
-def _metric_fields(what, metrics, output_names):
-    """compile's metrics: of a model with one output a list, else a list for each output."""
+def metrics_of_outputs(what, metrics, output_names):
+    """A list of compile's metrics for each output."""
     if not isinstance(metrics, (list, tuple, dict)):
         metrics = [metrics]
     if len(output_names) > 1:
-        if isinstance(metrics, (list, tuple)) and len(metrics) != len(output_names):
+        if isinstance(metrics, (list, tuple)) and metrics and len(metrics) != len(output_names):
             raise NotSupported(f"{what} has {len(metrics)} entries, the model has "
                                f"{len(output_names)} outputs; give a list for each output")
-        return [_metric_fields(what, each or [], output_names[:1])
-                for each in _for_outputs(what, metrics, output_names)]
+        return [metrics_of_outputs(what, each or [], output_names[:1])[0]
+                for each in for_outputs(what, metrics or None, output_names)]
     if isinstance(metrics, dict):
-        metrics = _for_outputs(what, metrics, output_names)[0] or []
+        metrics = for_outputs(what, metrics, output_names)[0] or []
     if isinstance(metrics, (list, tuple)) and len(metrics) == 1 \
             and isinstance(metrics[0], (list, tuple)):
         metrics = metrics[0]
-    if not isinstance(metrics, (list, tuple)):
-        metrics = [metrics]
-    return [metric_field(each) for each in metrics]
+    return [list(metrics) if isinstance(metrics, (list, tuple)) else [metrics]]
 
 
 def objective_fields(compiled, output_names):
     """`loss`, `loss_weights` and the metrics of the job, from compile's arguments."""
-    losses = _for_outputs("loss", compiled.get("loss"), output_names)
+    losses = for_outputs("loss", compiled.get("loss"), output_names)
     is_one = len(output_names) == 1
     for name, each in zip(output_names, losses):
         if each is None:
@@ -276,9 +274,11 @@ def objective_fields(compiled, output_names):
     fields = {"loss": loss_field(losses[0]) if is_one else [loss_field(each) for each in losses]}
     for what in ("metrics", "weighted_metrics"):
         if compiled.get(what):
-            fields[what] = _metric_fields(what, compiled[what], output_names)
+            metrics = [[metric_field(each) for each in several] for several in
+                       metrics_of_outputs(what, compiled[what], output_names)]
+            fields[what] = metrics[0] if is_one else metrics
     if compiled.get("loss_weights") is not None:
-        weights = _for_outputs("loss_weights", compiled["loss_weights"], output_names)
+        weights = for_outputs("loss_weights", compiled["loss_weights"], output_names)
         fields["loss_weights"] = [1 if each is None else _number(each) for each in weights]
     return fields
 

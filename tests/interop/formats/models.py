@@ -36,6 +36,13 @@ def activation_layers():
     return keras.Model(i, L.Concatenate()([layer(i) for layer in layers]))
 
 
+def operations():
+    i = keras.Input((6,))
+    positive = L.Dense(3, activation="softplus")(i)
+    return keras.Model(i, L.Concatenate()([getattr(keras.ops, each)(positive) for each in (
+        "cos", "log", "reciprocal", "sign", "sin", "sqrt")]))
+
+
 def merges():
     a, b = keras.Input((4, 3)), keras.Input((4, 3))
     x, y = L.Dense(3)(a), L.Dense(3)(b)
@@ -125,6 +132,7 @@ MODELS = {
                          L.LayerNormalization(scale=False)),
     "activations": activations,
     "activation_layers": activation_layers,
+    "operations": operations,
     "merges": merges,
     "branches": branches,
     "shared_and_nested": shared_and_nested,

@@ -25,7 +25,8 @@ REFUSED = {"embedding": "an ONNX export has no masks",
            "masking": "does not have this layer"}
 # What the reader says of exports that it cannot read back.
 UNREAD = {"category": "(Floor): this operator is not supported",
-          "states": "its output 2, the state of the cell, is used"}
+          "states": "its output 2, the state of the cell, is used",
+          "operations": "(Cos): this operator is not supported"}
 
 
 def check(name, folder):

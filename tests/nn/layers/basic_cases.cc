@@ -80,6 +80,19 @@ std::vector<Case> DenseCases() {
   return cases;
 }
 
+// Keras's operations, of positive numbers.
+std::vector<Case> OperationCases() {
+  std::vector<Case> cases;
+  for (const char* operation : {"Cos", "Log", "Reciprocal", "Sign", "Sin", "Sqrt"}) {
+    cases.push_back({std::string("Operation") + operation,
+                     {{"input", "InputLayer", R"({"batch_shape": [null, 2, 5]})"},
+                      {"before", "Dense", R"({"units": 4, "activation": "softplus"})"},
+                      {"layer", operation},
+                      {"after", "Dense", R"({"units": 3})"}}});
+  }
+  return cases;
+}
+
 std::vector<Case> ShapeCases() {
   return {
       Between("Flatten", "2, 3, 2", {"layer", "Flatten"}),
@@ -174,7 +187,7 @@ Case Between(const std::string& name, const std::string& shape, const TestLayer&
 
 std::vector<Case> BasicCases() {
   std::vector<Case> all;
-  for (const auto& cases : {DenseCases(), ShapeCases(), GraphCases()}) {
+  for (const auto& cases : {DenseCases(), OperationCases(), ShapeCases(), GraphCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

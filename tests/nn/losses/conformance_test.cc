@@ -180,6 +180,7 @@ std::vector<PublishedLoss> PublishedLosses() {
           Config("SquaredHinge"),
           [](double p, double y) { return std::pow(std::max(1 - y * p, 0.0), 2); }, Numbers::kAny,
           Numbers::kSides),
+      MeanOf(Config("wasserstein"), [](double p, double y) { return y * p; }),
       {Config("categorical_hinge"),
        [](const Row& p, const Row& y) {
          double right = 0, wrong = -1e300;

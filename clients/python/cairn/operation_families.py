@@ -1,0 +1,547 @@
+"""What the layers of an operation are: a function for each of Keras's operations."""
+
+import json
+
+from cairn.tensors import EXAMPLES, MEAN, SUM, WEIGHTS, Tensor, is_tensor
+
+# Functions of each number, with the arguments that the operation must have. With a capital: a layer.
+_FUNCTIONS = {
+    "Relu": ("relu", {}), "Relu6": ("relu6", {}), "Sigmoid": ("sigmoid", {}), "Tanh": ("tanh", {}),
+    "Gelu": ("gelu", {"approximate": False}),
+    "Silu": ("silu", {}), "Softplus": ("softplus", {}), "Softsign": ("softsign", {}),
+    "Elu": ("elu", {"alpha": 1.0}), "Selu": ("selu", {}), "Exp": ("exponential", {}),
+    "HardSigmoid": ("hard_sigmoid", {}), "LogSigmoid": ("log_sigmoid", {}),
+    **{name: (name, {}) for name in ("Cos", "Log", "Reciprocal", "Sign", "Sin", "Sqrt")},
+}
+_LARGEST_POWER = 8
+_EPSILON = 1e-7  # keras.config.epsilon(), by which losses keep their logarithms finite.
+
+
+def _function(op):
+    name, needed = _FUNCTIONS[op.kind]
+    for argument, value in needed.items():
+        if op.config.get(argument, value) != value:
+            op.fails(f"{argument} is {op.config[argument]!r}")
+    return op.apply(name, op.arguments[0])
+
+
+def _softmax(op, tensor):
+    """Along the last axis, which another one becomes meanwhile."""
+    function = "softmax" if op.kind == "Softmax" else "log_softmax"
+    [axis] = op.axes(op.config.get("axis", -1), tensor)
+    axes = [i for i in range(tensor.rank) if i != axis] + [axis]
+    if axis == tensor.rank - 1:
+        return op.apply(function, tensor)
+    tensor = op.apply(function, op.permute(tensor, axes))
+    return op.permute(tensor, [axes.index(i) for i in range(tensor.rank)])
+
+
+def _two(op):
+    if len(op.arguments) != 2:
+        op.fails()
+    return op.arguments
+
+
+def _of_two(method):
+    return lambda op: getattr(op, method)(*_two(op))
+
+
+def _of_one(function):
+    return lambda op: function(op, op.arguments[0])
+
+
+def _power(op):
+    base, exponent = (op.arguments[0], 2) if op.kind == "Square" else _two(op)
+    if isinstance(exponent, Tensor):
+        logarithm = op.apply("Log", base) if isinstance(base, Tensor) else None
+        if logarithm is None:
+            op.fails("of a number to the power of a tensor")
+        return op.apply("exponential", op.times(exponent, logarithm))
+    if exponent == 0.5:
+        return op.apply("Sqrt", base)
+    if exponent == -1:
+        return op.apply("Reciprocal", base)
+    if exponent == 1:
+        return op.add("Identity", {}, base, base.shape)
+    if isinstance(exponent, (int, float)) and exponent in range(2, _LARGEST_POWER + 1):
+        return op.merge("Multiply", [base] * int(exponent))  # x ** 2.0 is a whole power, too.
+    if not isinstance(exponent, (int, float)):
+        op.fails("with an array of powers")
+    return op.apply("exponential", op.rescale(op.apply("Log", base), float(exponent)))
+
+
+def _absolute(op, tensor):
+    return op.merge("Maximum", [tensor, op.rescale(tensor, -1.0)])
+
+
+def _leaky_relu(op, tensor):
+    return op.add("LeakyReLU", {"negative_slope": op.config.get("negative_slope", 0.2)}, tensor,
+                  tensor.shape)
+
+
+def _clip(op, tensor):
+    for bound in "x_min", "x_max":
+        if not isinstance(op.config[bound], (int, float)):
+            op.fails(f"{bound} is no number")
+    return op.smaller(op.larger(tensor, op.config["x_min"]), op.config["x_max"])
+
+
+def _less(op, left, right):
+    return op.positive(op.minus(right, left))
+
+
+def _unequal(op, left, right):
+    return op.square(op.apply("Sign", op.minus(left, right)))
+
+
+def _where(op):
+    """c x + (1 - c) y."""
+    if len(op.arguments) != 3:
+        op.fails()
+    condition, there, elsewhere = op.arguments
+    if not isinstance(there, Tensor) and not isinstance(elsewhere, Tensor):
+        return op.plus(op.times(condition, there - elsewhere), elsewhere)
+    parts = [op.times(truth, value) for truth, value in
+             ((condition, there), (op.inverse(condition), elsewhere)) if value != 0]
+    return op.plus(*parts) if len(parts) == 2 else parts[0]
+
+
+def _reduction(op):
+    tensor, keeps = op.arguments[0], bool(op.config.get("keepdims"))
+    how = {"Average": "Mean", "Amax": "Max", "Amin": "Min"}.get(op.kind, op.kind)
+    axis = op.config.get("axis")
+    over_examples = tensor.kind != WEIGHTS and (
+        axis is None or any(each in (0, -tensor.rank - 1)
+                            for each in ([axis] if isinstance(axis, int) else axis)))
+    if not over_examples:
+        axes = op.every(tensor) if axis is None else op.axes(axis, tensor)
+        return _reduced(op, how, tensor, axes, keeps)
+    if tensor.kind in (MEAN, SUM) and tensor.rank == 0:
+        return op.add("Identity", {}, tensor, tensor.shape)
+    over_all = axis is None or len(axis if isinstance(axis, (list, tuple)) else [axis]) == \
+        tensor.rank + 1
+    if not over_all or keeps or how not in ("Mean", "Sum"):
+        op.fails("over the examples of a batch")
+    reduced = _reduced(op, how, tensor, op.every(tensor), False) if tensor.rank else \
+        op.add("Identity", {}, tensor, tensor.shape)
+    return op.as_kind(reduced, MEAN if how == "Mean" else SUM)
+
+
+def _reduced(op, how, tensor, axes, keeps):
+    if not axes:
+        return op.add("Identity", {}, tensor, tensor.shape)
+    if how == "Norm":
+        if op.config.get("ord") not in (None, 2, "euclidean"):
+            op.fails(f"ord is {op.config['ord']!r}")
+        return op.apply("Sqrt", op.reduce("Sum", op.square(tensor), axes, keeps))
+    if how == "Logsumexp":
+        return op.apply("Log", op.reduce("Sum", op.apply("exponential", tensor), axes, keeps))
+    if how in ("Var", "Std"):
+        deviation = op.minus(tensor, op.reduce("Mean", tensor, axes, True))
+        variance = op.reduce("Mean", op.square(deviation), axes, keeps)
+        return variance if how == "Var" else op.apply("Sqrt", variance)
+    return op.reduce(how, tensor, axes, keeps)
+
+
+# --------------------------------------------------------------------------------------------- shapes
+
+
+def _reshape(op, tensor):
+    target = list(op.config["newshape"])
+    if tensor.kind == WEIGHTS:
+        return op.reshape(tensor, _without_unknown(target, tensor))
+    batch, *rest = target
+    if batch not in (-1, None) or not rest and tensor.shape != (1,):
+        op.fails(f"to {op.config['newshape']}: the first axis must be -1")
+    return op.reshape(tensor, _without_unknown(rest, tensor), rank=len(rest))
+
+
+def _without_unknown(shape, tensor):
+    size, others = 1, 1
+    for each in tensor.shape:
+        size *= each
+    for each in shape:
+        others *= each if each != -1 else 1
+    return [size // others if each == -1 else each for each in shape]
+
+
+def _expand_dims(op, tensor):
+    shape, axis = op.known(tensor), op.config["axis"]
+    first = 0 if tensor.kind == WEIGHTS else 1
+    for each in [axis] if isinstance(axis, int) else axis:
+        at = each + len(shape) + 1 + first if each < 0 else each
+        if at < first:
+            op.fails("before the axis of the examples")
+        shape = (*shape[:at - first], 1, *shape[at - first:])
+    return op.reshape(tensor, shape)
+
+
+def _squeeze(op, tensor):
+    shape, axis = op.known(tensor), op.config.get("axis")
+    dropped = op.axes(axis, tensor) if axis is not None else \
+        [i for i, size in enumerate(shape) if size == 1]
+    return op.reshape(tensor, [size for i, size in enumerate(shape) if i not in dropped])
+
+
+def _permuted(op, tensor, axes):
+    """axes: those of Keras's tensor."""
+    first = 0 if tensor.kind == WEIGHTS else 1
+    if first and (not axes or axes[0] != 0):
+        op.fails("of the axis of the examples")
+    return op.permute(tensor, [axis - first for axis in axes[first:]])
+
+
+def _transpose(op, tensor):
+    count = tensor.rank + (tensor.kind != WEIGHTS)
+    axes = op.config.get("axes") or list(range(count))[::-1]
+    return _permuted(op, tensor, [axis % count for axis in axes])
+
+
+def _swapaxes(op, tensor):
+    axes = list(range(tensor.rank + (tensor.kind != WEIGHTS)))
+    one, two = op.config["axis1"], op.config["axis2"]
+    axes[one], axes[two] = axes[two], axes[one]
+    return _permuted(op, tensor, axes)
+
+
+def _item(op):
+    """Slices and single indices: a Cropping2D of the axis between the others for each."""
+    tensor, index = op.arguments[0], op.arguments[1]
+    shape = list(op.known(tensor))
+    index = list(index) if isinstance(index, list) else [index]
+    whole = {"class_name": "__slice__", "config": {}}
+    missing = len(shape) + (tensor.kind != WEIGHTS) - sum(
+        each is not None and not _is_ellipsis(each) for each in index)
+    at = next((i for i, each in enumerate(index) if _is_ellipsis(each)), len(index))
+    index[at:at + 1] = [whole] * missing
+    if tensor.kind != WEIGHTS:
+        first = index.pop(0)
+        if not _is_slice(first) or any(value is not None for value in first["config"].values()):
+            op.fails("of single examples")
+    result, current, axis = [], list(shape), 0
+    for each in index:
+        if each is None:
+            result.append(1)
+            continue
+        begin, end = _range(op, each, shape[axis])
+        if (begin, end) != (0, shape[axis]):
+            outer, inner = _product(current[:axis]), _product(current[axis + 1:])
+            tensor = op.reshape(tensor, [outer, shape[axis], inner])
+            tensor = op.add("Cropping2D", {"cropping": [[0, 0], [begin, shape[axis] - end]]}, tensor,
+                            [outer, end - begin, inner])
+            current[axis] = end - begin
+        if _is_slice(each):
+            result.append(end - begin)
+        axis += 1
+    return op.reshape(tensor, result)
+
+
+def _is_slice(value):
+    return isinstance(value, dict) and value.get("class_name") == "__slice__"
+
+
+def _is_ellipsis(value):
+    return isinstance(value, dict) and value.get("class_name") == "__ellipsis__"
+
+
+def _range(op, index, size):
+    if isinstance(index, int) and not isinstance(index, bool):
+        begin = index + size if index < 0 else index
+        return begin, begin + 1
+    if not _is_slice(index):
+        op.fails("with an index that is no number and no slice")
+    begin, end, step = slice(*(index["config"].get(key) for key in
+                               ("start", "stop", "step"))).indices(size)
+    if step != 1 or end <= begin:
+        op.fails("with a step, or of nothing")
+    return begin, end
+
+
+def _product(sizes):
+    result = 1
+    for each in sizes:
+        result *= each
+    return result
+
+
+def _stack(op):
+    tensors = op.arguments[0]
+    shape = op.known(tensors[0])
+    first = 0 if tensors[0].kind == WEIGHTS else 1
+    axis = op.config.get("axis", 0)
+    axis = axis + len(shape) + 1 + first if axis < 0 else axis
+    if axis < first:
+        op.fails("along the axis of the examples")
+    axis -= first
+    ones = [op.reshape(each, [*shape[:axis], 1, *shape[axis:]]) for each in tensors]
+    return _joined(op, ones, axis)
+
+
+def _concatenate(op):
+    tensors = op.arguments[0]
+    [axis] = op.axes(op.config.get("axis", -1), tensors[0])
+    return _joined(op, tensors, axis)
+
+
+def _joined(op, tensors, axis):
+    op.must_be_of_examples(*tensors)
+    if len({(each.rank, each.kind) for each in tensors}) > 1:
+        op.fails("of a weight and a tensor, or of tensors with different numbers of axes")
+    shape = list(tensors[0].shape)
+    shape[axis] = sum(each.shape[axis] for each in tensors)
+    if len(tensors) == 1:
+        return op.add("Identity", {}, tensors[0], shape)
+    return op.add("Concatenate", {"axis": axis + 1}, tensors, shape)
+
+
+def _broadcast_to(op, tensor):
+    """To the shape of a batch: what is the same for each example becomes a tensor of examples."""
+    target = list(op.config["shape"])
+    if tensor.kind != WEIGHTS or target[0] is not None:
+        op.fails()
+    shape = (1,) * (len(target) - tensor.rank) + tensor.shape[:tensor.rank]
+    if shape[0] != 1 or tuple(target[1:]) != shape[1:]:
+        op.fails(f"of shape {tensor.shape} to {tuple(target)}")
+    return op.as_kind(op.reshape(tensor, shape[1:]), EXAMPLES)
+
+
+def _same(op):
+    tensor = op.arguments[0]
+    kinds = {op.config.get("dtype") or tensor.dtype, tensor.dtype}
+    is_whole = tensor.is_whole or tensor.dtype == "bool"
+    if len(kinds) > 1 and not is_whole and not kinds <= {"float32", "bool"}:
+        op.fails("between types: all numbers of a job's model are float32")
+    return op.as_whole(op.add("Identity", {}, tensor, tensor.shape), is_whole)
+
+
+# -------------------------------------------------------------------------------------------- products
+
+
+def kernel_use(node, call, weights):
+    """(the weight, how) if the operation is a layer whose kernel is a weight; else None."""
+    arguments = call.get("args", [])
+
+    def is_weight(value):
+        return is_tensor(value) and value["config"]["keras_history"][0] in weights
+
+    def rank(value):
+        return len(value["config"]["shape"])
+
+    if node["class_name"] == "Einsum" and len(arguments) == 1 and isinstance(arguments[0], list):
+        arguments = arguments[0]
+    if len(arguments) != 2 or not all(map(is_tensor, arguments)) or \
+            is_weight(arguments[0]) == is_weight(arguments[1]):
+        return None
+    first, second = arguments
+    kind, config = node["class_name"], node["config"]
+    how = None
+    if is_weight(second):
+        is_product = kind in ("Matmul", "Dot") or kind == "Tensordot" and config.get("axes") == 1
+        if is_product and rank(second) == 2 and rank(first) > 1:
+            how = "Dense"
+        elif kind == "Einsum":
+            how = "Einsum " + config["subscripts"]
+        elif kind == "Conv":
+            how = "Conv " + json.dumps({**config, "name": ""}, sort_keys=True)
+    elif kind == "Take" and config.get("axis") == 0 and rank(first) == 2:
+        how = "Embedding"
+    if how is None:
+        return None
+    return (second if how != "Embedding" else first)["config"]["keras_history"][0], how
+
+
+def _kernel_layer(op, weight, class_name, config, x, shape, variable="kernel"):
+    """The output of a layer whose kernel is the weight."""
+    op.must_be_of_examples(x)
+    source = op.weights.call_kernel(weight, class_name, variable, config, op.input(x))
+    return Tensor(source, tuple(shape), len(shape))
+
+
+def _product_of(op):
+    left, right = _two(op)
+    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
+        left, right = (each if isinstance(each, Tensor) else op.weights.constant(each)
+                       for each in (left, right))
+    if op.kind == "Tensordot" and op.config.get("axes") != 1:
+        op.fails(f"with the axes {op.config.get('axes')}")
+    op.must_be_of_examples(left, right)
+    if op.weights.is_kernel(right):
+        units = right.shape[-1]
+        return _kernel_layer(op, right, "Dense", {"units": units, "use_bias": False}, left,
+                             [*left.shape[:-1], units])
+    kind = WEIGHTS if left.kind == right.kind == WEIGHTS else EXAMPLES
+    if right.rank == 1 and right.kind == WEIGHTS or left.rank == right.rank == 1 and kind == WEIGHTS:
+        return op.reduce("Sum", op.times(left, right), [left.rank - 1])
+    if left.rank == 1 and right.rank == 2 and right.kind == WEIGHTS or left.rank == right.rank == 2:
+        shape = (*left.shape[:-1], right.shape[-1])
+        return op.add("Dot", {"axes": [left.rank, 1]}, [left, right], shape, len(shape), kind)
+    if left.rank == right.rank >= 3 and op.kind == "Matmul":
+        left = op.reshape(left, [*left.shape, 1])
+        right = op.reshape(right, [*right.shape[:-2], 1, *right.shape[-2:]])
+        return op.reduce("Sum", op.times(left, right), [left.rank - 2])
+    return op.fails(f"of shapes {left.shape} and {right.shape}")
+
+
+def _einsum(op):
+    operands = op.arguments[0] if isinstance(op.arguments[0], list) else op.arguments
+    equation = op.config["subscripts"].replace(" ", "")
+    if len(operands) != 2 or not op.weights.is_kernel(operands[1]) or "->" not in equation:
+        op.fails("of other operands than a tensor and a weight, which nothing else takes")
+    x, weight = operands
+    inputs, output = equation.split("->")
+    sizes = dict(zip(reversed(inputs.split(",")[0].replace("...", "")), reversed(x.shape)))
+    sizes.update(zip(inputs.split(",")[1], weight.shape))
+    if "..." in equation:
+        op.fails("with an ellipsis")
+    shape = [sizes[letter] for letter in output[1:]]
+    return _kernel_layer(op, weight, "EinsumDense", {"equation": equation, "output_shape": shape}, x,
+                         shape)
+
+
+def _take(op):
+    table, ids = _two(op)
+    if not isinstance(table, Tensor) or not isinstance(ids, Tensor) or \
+            not op.weights.is_kernel(table) or ids.dtype not in ("int32", "int64"):
+        op.fails("of other arguments than a weight, which nothing else takes, and ids")
+    shape = [*ids.shape[:ids.rank], table.shape[1]]
+    config = {"input_dim": table.shape[0], "output_dim": table.shape[1]}
+    return _kernel_layer(op, table, "Embedding", config, ids, shape, "embeddings")
+
+
+def _conv(op):
+    x, kernel = _two(op)
+    if not op.weights.is_kernel(kernel) or op.config.get("data_format") != "channels_last":
+        op.fails("of other arguments than a tensor with its channels last and a weight")
+    *size, channels, filters = kernel.shape
+    if channels != x.shape[-1]:
+        op.fails("with groups of channels")
+
+    def several(value):
+        return [value] * len(size) if isinstance(value, int) else list(value)
+
+    strides, dilation = several(op.config["strides"]), several(op.config["dilation_rate"])
+    padding = op.config["padding"]
+    shape = [-(-length // stride) if padding == "same" else
+             -(-(length - (width - 1) * rate) // stride)
+             for length, width, stride, rate in zip(x.shape, size, strides, dilation)]
+    config = {"filters": filters, "kernel_size": size, "strides": strides, "padding": padding,
+              "dilation_rate": dilation, "use_bias": False}
+    return _kernel_layer(op, kernel, f"Conv{len(size)}D", config, x, [*shape, filters])
+
+
+# ---------------------------------------------------------------------------------------------- losses
+
+
+def _clipped(op, tensor):
+    return op.smaller(op.larger(tensor, _EPSILON), 1 - _EPSILON)
+
+
+def _negative_sum(op, left, right):
+    product = op.times(left, right)
+    return op.rescale(op.reduce("Sum", product, [product.rank - 1]), -1.0)
+
+
+def _binary_crossentropy(op):
+    target, output = _two(op)
+    if op.config.get("from_logits"):
+        # max(x, 0) - x t + log(1 + exp(-|x|))
+        size = op.apply("softplus", op.rescale(_absolute(op, output), -1.0))
+        return op.plus(op.minus(op.apply("relu", output), op.times(output, target)), size)
+    output = _clipped(op, output)
+    right = op.times(target, op.apply("Log", output))
+    wrong = op.times(op.inverse(target), op.apply("Log", op.inverse(output)))
+    return op.rescale(op.plus(right, wrong), -1.0)
+
+
+def _categorical_crossentropy(op):
+    target, output = _two(op)
+    if op.config.get("axis", -1) not in (-1, output.rank):
+        op.fails("over another axis than the last one")
+    if op.config.get("from_logits"):
+        return _negative_sum(op, target, op.apply("log_softmax", output))
+    total = op.reduce("Sum", output, [output.rank - 1], True)
+    return _negative_sum(op, target, op.apply("Log", _clipped(op, op.over(output, total))))
+
+
+def _one_hot_of(op, ids, classes):
+    ids = op.reshape(ids, [*ids.shape[:ids.rank], 1])
+    numbers = op.weights.constant(list(range(classes)))
+    return op.inverse(_unequal(op, ids, numbers))
+
+
+def _one_hot(op):
+    ids = op.arguments[0]
+    if op.config.get("axis", -1) not in (-1, ids.rank + 1):
+        op.fails("along another axis than the last one")
+    return _one_hot_of(op, ids, op.config["num_classes"])
+
+
+def _sparse_crossentropy(op):
+    target, output = _two(op)
+    if op.config.get("axis", -1) not in (-1, output.rank):
+        op.fails("over another axis than the last one")
+    if not op.config.get("from_logits"):
+        output = op.apply("Log", _clipped(op, output))
+    if target.rank == output.rank:
+        target = op.reshape(target, target.shape[:-1])
+    return _negative_sum(op, _one_hot_of(op, target, output.shape[-1]),
+                         op.apply("log_softmax", output))
+
+
+# {operation: (function of an Operation, the arguments besides tensors that it reads)}. Any other
+# argument must be None.
+_FAMILIES = {
+    **{kind: (_function, tuple(needed)) for kind, (_, needed) in _FUNCTIONS.items()},
+    **dict.fromkeys(("Softmax", "LogSoftmax"), (_of_one(_softmax), ("axis",))),
+    "Add": (_of_two("plus"), ()), "Subtract": (_of_two("minus"), ()),
+    "Multiply": (_of_two("times"), ()),
+    **dict.fromkeys(("TrueDivide", "Divide", "DivideNoNan"), (_of_two("over"), ())),
+    "Maximum": (_of_two("larger"), ()), "Minimum": (_of_two("smaller"), ()),
+    **dict.fromkeys(("Square", "Power"), (_power, ())),
+    **dict.fromkeys(("Abs", "Absolute"), (_of_one(_absolute), ())),
+    "Negative": (_of_one(lambda op, x: op.rescale(x, -1.0)), ()),
+    "Rsqrt": (_of_one(lambda op, x: op.apply("Reciprocal", op.apply("Sqrt", x))), ()),
+    "Log1p": (_of_one(lambda op, x: op.apply("Log", op.rescale(x, 1.0, 1.0))), ()),
+    "Expm1": (_of_one(lambda op, x: op.rescale(op.apply("exponential", x), 1.0, -1.0)), ()),
+    "ZerosLike": (_of_one(lambda op, x: op.rescale(x, 0.0)), ()),
+    "OnesLike": (_of_one(lambda op, x: op.rescale(x, 0.0, 1.0)), ()),
+    "Clip": (_of_one(_clip), ("x_min", "x_max")),
+    "LeakyRelu": (_of_one(_leaky_relu), ("negative_slope",)),
+    "Less": (lambda op: _less(op, *_two(op)), ()),
+    "Greater": (lambda op: _less(op, *_two(op)[::-1]), ()),
+    "LessEqual": (lambda op: op.inverse(_less(op, *_two(op)[::-1])), ()),
+    "GreaterEqual": (lambda op: op.inverse(_less(op, *_two(op))), ()),
+    "Equal": (lambda op: op.inverse(_unequal(op, *_two(op))), ()),
+    "NotEqual": (lambda op: _unequal(op, *_two(op)), ()),
+    "LogicalAnd": (_of_two("times"), ()), "LogicalOr": (_of_two("larger"), ()),
+    "LogicalNot": (_of_one(lambda op, x: op.inverse(x)), ()),
+    "Where": (_where, ()),
+    **dict.fromkeys(("Mean", "Sum", "Max", "Min", "Average", "Amax", "Amin", "Var", "Std",
+                     "Logsumexp"), (_reduction, ("axis", "keepdims"))),
+    "Norm": (_reduction, ("axis", "keepdims", "ord")),
+    "Reshape": (_of_one(_reshape), ("newshape",)),
+    "ExpandDims": (_of_one(_expand_dims), ("axis",)), "Squeeze": (_of_one(_squeeze), ("axis",)),
+    "Transpose": (_of_one(_transpose), ("axes",)),
+    "Swapaxes": (_of_one(_swapaxes), ("axis1", "axis2")),
+    "GetItem": (_item, ()), "Stack": (_stack, ("axis",)), "Concatenate": (_concatenate, ("axis",)),
+    "BroadcastTo": (_of_one(_broadcast_to), ("shape",)),
+    "Cast": (_same, ("dtype",)), "ConvertToTensor": (_same, ("dtype",)),
+    **dict.fromkeys(("Matmul", "Dot"), (_product_of, ())), "Tensordot": (_product_of, ("axes",)),
+    "Einsum": (_einsum, ("subscripts",)), "Take": (_take, ("axis",)),
+    "Conv": (_conv, ("strides", "padding", "data_format", "dilation_rate")),
+    "OneHot": (_one_hot, ("num_classes", "axis", "dtype", "sparse")),
+    "BinaryCrossentropy": (_binary_crossentropy, ("from_logits",)),
+    "CategoricalCrossentropy": (_categorical_crossentropy, ("from_logits", "axis")),
+    "SparseCategoricalCrossentropy": (_sparse_crossentropy, ("from_logits", "axis")),
+}
+
+
+def translated(op):
+    """The result of an Operation, whose layers it adds."""
+    family, known = _FAMILIES.get(op.kind, (None, ()))
+    if family is None or op.named or not op.arguments:
+        op.fails()
+    for argument, value in op.config.items():
+        if argument not in ("name", *known) and value is not None:
+            op.fails(f"its argument {argument} is {value!r}")
+    return family(op)

@@ -1,0 +1,52 @@
+"""What the tests of the package `cairn` share: their cluster, and a training by Keras and by Cairn."""
+
+import unittest
+
+import cairn
+import keras
+import numpy as np
+from keras import layers
+
+cluster = None
+
+
+def start():
+    """Starts the cluster of a test program, for setUpModule."""
+    global cluster
+    cluster = cairn.local(ps=2, workers=2)
+    unittest.addModuleCleanup(cluster.close)
+    return cluster
+
+
+
+def network(**compiled):
+    model = keras.Sequential([keras.Input((8,)), layers.Dense(16, activation="relu"),
+                              layers.Dense(2, activation="softmax")])
+    model.compile(**{"optimizer": "adam", "loss": "sparse_categorical_crossentropy",
+                     "metrics": ["accuracy"], **compiled})
+    return model
+
+
+def examples(count=640):
+    x = np.random.default_rng(1).random((count, 8)).astype("float32")
+    return x, (x.sum(1) > 4).astype("int64")
+
+
+def same_as_keras(test, model, compiled, *data, **fit):
+    """Trains the model by both, from the same weights; returns the history of Keras."""
+    fit = {"batch_size": 32, "shuffle": False, "verbose": 0, **fit}
+    if any(hasattr(each, "__next__") or hasattr(each, "as_numpy_iterator") for each in data):
+        del fit["batch_size"]
+    start = model.get_weights()
+    model.compile(**compiled)
+    there = model.fit(*[each() if callable(each) else each for each in data], **fit).history
+    expected = model.get_weights()
+    model.set_weights(start)
+    model.compile(**compiled)
+    here = cluster.fit(model, *[each() if callable(each) else each for each in data], **fit).history
+    test.assertEqual(sorted(here), sorted(there))
+    for key in there:
+        np.testing.assert_allclose(here[key], there[key], atol=2e-4, err_msg=key)
+    for ours, theirs in zip(model.get_weights(), expected):
+        np.testing.assert_allclose(ours, theirs, atol=2e-4)
+    return there

@@ -1,0 +1,140 @@
+"""The package `cairn`: models that are not a list of Keras's layers with known shapes."""
+
+import os
+import unittest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import client  # noqa: E402
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
+import results  # noqa: E402
+from client import same_as_keras  # noqa: E402
+from keras import layers  # noqa: E402
+
+cluster = None
+
+
+def setUpModule():
+    global cluster
+    cluster = client.start()
+
+
+
+class Structures(unittest.TestCase):
+    def test_operations_on_tensors(self):
+        ops = keras.ops
+        images = np.random.default_rng(4).random((64, 6, 6, 3)).astype("float32") * 255
+        inputs = keras.Input((6, 6, 3))
+        x = keras.applications.vgg16.preprocess_input(inputs)
+        x = 1 - (x / 255 - np.array([0.1, 0.2, 0.3], "float32")) * 0.5
+        x = layers.Conv2D(4, 3)(x) / 10.0  # Large numbers would diverge.
+        rows = ops.reshape(ops.transpose(x, (0, 3, 1, 2)), (-1, 4, 16))
+        parts = [ops.mean(x, axis=(1, 2)), ops.max(rows, axis=1), ops.sum(x, axis=-1)[:, 1],
+                 ops.squeeze(ops.expand_dims(rows[:, -1, 2:5], 1), 1), ops.tanh(rows[:, 0]),
+                 ops.mean(x, axis=2, keepdims=True)[:, 0, 0]]
+        x = ops.concatenate(parts, axis=-1)
+        left, right = layers.Dense(5)(x), layers.Dense(5)(x)
+        x = ops.abs(left - right) + (left ** 2) / 10.0 + -right * left
+        x = ops.stack([ops.relu(x), ops.sigmoid(x)], axis=1)
+        model = keras.Model(inputs, layers.Dense(1)(layers.Flatten()(x)))
+        y = images.mean((1, 2, 3)) / 255
+        same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse"}, images, y, epochs=2)
+
+    def test_operations_drop_masks(self):
+        """As in Keras, where only layers pass them; a cast to the same type returns its argument."""
+        ops = keras.ops
+        random = np.random.default_rng(9)
+        ids = random.integers(1, 20, (64, 6))
+        ids[:, 4:] = 0
+        inputs = keras.Input((6,), dtype="int32")
+
+        def block(operation, seed):
+            x = layers.Embedding(20, 4, mask_zero=True,
+                                 embeddings_initializer=keras.initializers.RandomNormal(
+                                     stddev=1.0, seed=seed))(inputs)
+            return layers.GlobalAveragePooling1D()(operation(x))
+
+        operations = [
+            lambda x: x + layers.Dense(4)(x), ops.relu, lambda x: ops.leaky_relu(x), ops.abs,
+            lambda x: x ** 2.0, lambda x: x * 0.5, lambda x: -x, lambda x: x ** 1,
+            lambda x: ops.cast(x, "float32"), lambda x: layers.LSTM(4, return_sequences=True)(x + x),
+            lambda x: ops.concatenate([x, x], axis=1), layers.Activation("tanh")]
+        outputs = layers.Concatenate()([block(each, i) for i, each in enumerate(operations)])
+        model = keras.Model(inputs, layers.Dense(1)(outputs))
+        same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse"}, ids, random.random(64))
+        np.testing.assert_allclose(cluster.predict(model, ids), model.predict(ids, verbose=0),
+                                   atol=1e-4)
+
+    def test_own_layers_and_subclassed_models(self):
+        class Embed(layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.tokens, self.places = layers.Embedding(30, 8), layers.Embedding(9, 8)
+
+            def call(self, x):
+                return self.tokens(x) + self.places(keras.ops.arange(keras.ops.shape(x)[-1]))
+
+        class Block(layers.Layer):
+            def build(self, shape):
+                self.attention = layers.MultiHeadAttention(2, 4)
+                self.dense = keras.Sequential([layers.Dense(8, activation="relu"), layers.Dense(8)])
+                self.norm = layers.LayerNormalization()
+
+            def call(self, x, training=False):
+                x = self.norm(x + self.attention(x, x, training=training))
+                return self.norm(x + self.dense(x))
+
+        class Model(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.embed, self.blocks = Embed(), [Block(), Block()]
+                self.heads = layers.Dense(1), layers.Dense(2)
+
+            def call(self, inputs):
+                x = self.embed(inputs["ids"])
+                for block in self.blocks:
+                    x = block(x)
+                x = keras.ops.concatenate([keras.ops.mean(x, axis=1), inputs["size"]], axis=1)
+                return {"one": self.heads[0](x), "two": self.heads[1](x)}
+
+        random = np.random.default_rng(5)
+        data = {"ids": random.integers(0, 30, (96, 9)), "size": random.random((96, 2))}
+        labels = {"one": random.random(96), "two": random.random((96, 2))}
+        model = Model()
+        model({key: value[:1] for key, value in data.items()})
+        compiled = {"optimizer": "sgd", "loss": {"one": "mse", "two": "mae"},
+                    "metrics": {"two": ["mse"]},
+                    "loss_weights": {"one": 1.0, "two": 0.5}}
+        same_as_keras(self, model, compiled, data, labels, epochs=2, validation_data=(data, labels))
+        expected = model.predict(data, verbose=0)
+        ours = dict(zip(("one", "two"), cluster.predict(model, data)))
+        for name in expected:
+            np.testing.assert_allclose(ours[name], expected[name], atol=1e-4)
+        fresh = Model()  # Without variables.
+        fresh.compile("sgd", "mse")
+        cluster.fit(fresh, data, labels, verbose=0)
+        self.assertEqual(len(fresh.get_weights()), len(model.get_weights()))
+
+    def test_lengths_and_names_that_the_data_say(self):
+        random = np.random.default_rng(6)
+        inputs = {"a": keras.Input((None,), name="a", dtype="int32"),
+                  "b": keras.Input((None, 2), name="b")}
+        x = layers.GRU(4)(layers.Embedding(20, 4)(inputs["a"]))
+        x = layers.Concatenate()([x, layers.LSTM(3)(inputs["b"])])
+        model = keras.Model(inputs, {"p": layers.Dense(1)(x), "q": layers.Dense(1, name="q")(x)})
+        data = {"a": random.integers(0, 20, (64, 7)), "b": random.random((64, 5, 2))}
+        labels = {"p": random.random(64), "q": random.random(64)}
+        same_as_keras(self, model, {"optimizer": "sgd", "loss": {"p": "mse", "q": "mae"}}, data,
+                      labels, epochs=2)
+
+    def test_one_mean_for_all(self):
+        x = np.random.default_rng(7).random((64, 4)).astype("float32") * 9
+        normalization = layers.Normalization(axis=None)
+        normalization.adapt(x)
+        model = keras.Sequential([keras.Input((4,)), normalization, layers.Dense(1)])
+        same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse"}, x, x[:, 0] / 9)
+
+
+if __name__ == "__main__":
+    results.main()
