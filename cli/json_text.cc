@@ -13,6 +13,9 @@ namespace {
 
 using nlohmann::json;
 
+// What walks through a value may recurse.
+constexpr int kMaxDepth = 100;
+
 // Receives the parser's events and stores the path of the first key that appears twice in one
 // object.
 class DuplicateFinder {
@@ -53,16 +56,22 @@ class DuplicateFinder {
 
 absl::StatusOr<json> ParseJson(std::string_view text, Comments comments) {
   DuplicateFinder finder;
+  bool too_deep = false;
   json result;
   try {
     result = json::parse(
         text,
-        [&finder](int, json::parse_event_t event, json& parsed) {
-          return finder.OnEvent(event, parsed);
+        [&](int depth, json::parse_event_t event, json& parsed) {
+          too_deep = too_deep || depth > kMaxDepth;
+          return !too_deep && finder.OnEvent(event, parsed);
         },
         /*allow_exceptions=*/true, /*ignore_comments=*/comments == Comments::kIgnored);
   } catch (const json::exception& error) {
     return absl::InvalidArgumentError(absl::StrCat("not JSON: ", JsonErrorText(error.what())));
+  }
+  if (too_deep) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("its JSON is nested deeper than ", kMaxDepth, " levels"));
   }
   if (!finder.duplicate().empty()) {
     return absl::InvalidArgumentError(

@@ -1,5 +1,8 @@
 #include "cli/json_text.h"
 
+#include <string>
+#include <utility>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -27,9 +30,21 @@ TEST(JsonTextTest, KeysThatStandTwiceAreRefusedWithTheirPath) {
   EXPECT_EQ(Refusal(R"({"a": {"x": 1}, "b": {"x": 1}, "c": [{"x": 1}, {"x": 2}]})"), "accepted");
 }
 
-TEST(JsonTextTest, DeepNestingDoesNotOverflowTheStack) {
-  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
-  EXPECT_EQ(Refusal(deep), "accepted");
+TEST(JsonTextTest, DeepNestingIsRefused) {
+  const auto nested = [](int levels, const std::string& open, const std::string& close) {
+    std::string text;
+    for (int i = 0; i < levels; ++i) text += open;
+    text += "1";
+    for (int i = 0; i < levels; ++i) text += close;
+    return text;
+  };
+  for (const auto& [open, close] :
+       {std::pair<std::string, std::string>{"[", "]"}, {R"({"mix": [)", "]}"}}) {
+    EXPECT_EQ(Refusal(nested(50, open, close)), "accepted");
+    EXPECT_EQ(Refusal(nested(200000, open, close)), "its JSON is nested deeper than 100 levels");
+  }
+  EXPECT_EQ(Refusal(nested(100, "[", "]")), "accepted");
+  EXPECT_EQ(Refusal(nested(101, "[", "]")), "its JSON is nested deeper than 100 levels");
 }
 
 TEST(JsonTextTest, LongValuesAreCutShort) {
