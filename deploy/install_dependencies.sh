@@ -15,8 +15,8 @@ packages=(
   g++ clang libclang-rt-14-dev clang-format-14 clang-format python3 git procps
   # the network
   libgrpc++-dev protobuf-compiler-grpc protobuf-compiler libprotobuf-dev libabsl-dev
-  # disk, log, command line, JSON, checksums, compression
-  librocksdb-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev libzip-dev
+  # disk, log, command line, JSON, checksums, compression, regular expressions
+  librocksdb-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev libzip-dev libre2-dev
   # images
   libjpeg62-turbo-dev libpng-dev
   # computing on CPUs

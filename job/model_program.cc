@@ -15,6 +15,7 @@
 #include "nn/loss.h"
 #include "nn/model_union.h"
 #include "nn/tensor.h"
+#include "re2/re2.h"
 
 namespace cairn::job {
 namespace {
@@ -436,6 +437,41 @@ absl::StatusOr<ModelProgram> ModelProgram::Create(const proto::Job& job,
   return ProgramBuilder(job, model, std::move(parts)).Build();
 }
 
+namespace {
+
+// Gives the variables of optimizer `rule` that are excluded from its decay to one without decay.
+absl::Status ExcludeFromDecay(const proto::Optimizer& config, const std::string& path, int rule,
+                              const std::vector<nn::VariableSpec>& variables,
+                              VariableRules* rules) {
+  if (config.exclude_from_weight_decay().empty()) return absl::OkStatus();
+  proto::Optimizer without_decay = config;
+  without_decay.set_weight_decay(0);
+  const int excluded = static_cast<int>(rules->optimizers.size());
+  CAIRN_ASSIGN_OR_RETURN(rules->optimizers.emplace_back(), nn::CreateOptimizer(without_decay));
+  for (const std::string& text : config.exclude_from_weight_decay()) {
+    const re2::RE2 pattern(text, re2::RE2::Quiet);
+    if (!pattern.ok()) {
+      return BadField(absl::StrCat(path, ".exclude_from_weight_decay"),
+                      absl::StrCat("'", text, "' is no regular expression: ", pattern.error()));
+    }
+    bool matches = false;
+    for (size_t v = 0; v < variables.size(); ++v) {
+      int& optimizer = rules->optimizer_of[v];
+      if (optimizer != rule && optimizer != excluded) continue;
+      if (!re2::RE2::PartialMatch(variables[v].name, pattern)) continue;
+      matches = true;
+      optimizer = excluded;
+    }
+    if (matches) continue;
+    return BadField(absl::StrCat(path, ".exclude_from_weight_decay"),
+                    absl::StrCat("'", text, "' is in the name of no variable, such as ",
+                                 variables.empty() ? "" : variables[0].name));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<VariableRules> VariableRules::Create(
     const proto::Job& job, const proto::ModelSpec& spec,
     const std::vector<nn::VariableSpec>& variables) {
@@ -444,6 +480,7 @@ absl::StatusOr<VariableRules> VariableRules::Create(
   rules.optimizer_of.resize(variables.size(), 0);
   if (!HasModels(job)) {
     CAIRN_ASSIGN_OR_RETURN(rules.optimizers.emplace_back(), nn::CreateOptimizer(job.optimizer()));
+    CAIRN_RETURN_IF_ERROR(ExcludeFromDecay(job.optimizer(), "optimizer", 0, variables, &rules));
     return rules;
   }
   CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(spec));
@@ -459,6 +496,11 @@ absl::StatusOr<VariableRules> VariableRules::Create(
     // Frozen variables have no optimizer, and any index will do.
     rules.optimizer_of[v] = std::max(0, program.objective_of[v]);
     rules.momentums[v] = std::pow(rules.momentums[v], program.statistic_steps[v]);
+  }
+  for (int i = 0; i < job.objectives_size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(ExcludeFromDecay(job.objectives(i).optimizer(),
+                                           absl::StrCat("objectives[", i, "].optimizer"), i,
+                                           variables, &rules));
   }
   return rules;
 }

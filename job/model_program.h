@@ -81,7 +81,8 @@ struct ModelProgram {
                                              const nn::Model& model);
 };
 
-// The optimizers of a job and the variables that they update. Also for jobs of one model.
+// The optimizers of a job and the variables that they update. Also for jobs of one model. An
+// optimizer with exclude_from_weight_decay has a second one without decay behind all others.
 struct VariableRules {
   std::vector<std::unique_ptr<nn::Optimizer>> optimizers;
   // By variable of the job's model: an index into `optimizers`.
@@ -90,7 +91,7 @@ struct VariableRules {
   std::vector<double> momentums;
 
   // `spec` is needed for jobs of several models only. InvalidArgument as ModelProgram::Create and
-  // nn::CreateOptimizer.
+  // nn::CreateOptimizer, and if a pattern of exclude_from_weight_decay matches no variable.
   static absl::StatusOr<VariableRules> Create(const proto::Job& job, const proto::ModelSpec& spec,
                                               const std::vector<nn::VariableSpec>& variables);
 };

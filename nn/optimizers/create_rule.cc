@@ -57,8 +57,9 @@ std::vector<KnownRule> KnownRules() {
 
 std::vector<std::string> WithCommonArguments(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "learning_rate");
-  for (const char* common : {"weight_decay", "clipvalue", "clipnorm", "global_clipnorm", "use_ema",
-                             "ema_momentum", "ema_overwrite_frequency"}) {
+  for (const char* common :
+       {"weight_decay", "exclude_from_weight_decay", "clipvalue", "clipnorm", "global_clipnorm",
+        "use_ema", "ema_momentum", "ema_overwrite_frequency"}) {
     arguments.push_back(common);
   }
   return arguments;

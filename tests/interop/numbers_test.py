@@ -627,9 +627,22 @@ def metric_case(name):
     return compare
 
 
+def excluding(kind, names):
+    """The class `kind`, whose optimizers have no weight decay for variables of these names."""
+    class Excluding(kind):
+        def __init__(self, **arguments):
+            super().__init__(**arguments)
+            self.exclude_from_weight_decay(var_names=names)
+
+    Excluding.__name__, Excluding.__module__ = kind.__name__, kind.__module__
+    return Excluding
+
+
 def optimizer_case(name):
     def compare(self, draw):
         kind = getattr(keras.optimizers, name)
+        if draw.yes():
+            kind = excluding(kind, draw.of(["bias"], ["kernel"], ["bias", "ker"]))
         optimizer = kind(**training_cases.every_optimizer(draw),
                          **training_cases.OPTIMIZERS[name](draw))
         # Cairn evaluates the average, Keras the values; see doc/keras.md.

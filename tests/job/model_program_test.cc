@@ -107,6 +107,38 @@ TEST_F(ModelProgramTest, MovingStatisticsTakeTheCallsInTheirOrder) {
   EXPECT_THAT(rules->optimizer_of, ElementsAre(0, 0, 0, 0, 0, 0, 1, 1));
 }
 
+TEST(VariableRulesTest, VariablesThatAreExcludedFromDecayHaveAnOptimizerWithoutIt) {
+  proto::Job job;
+  job.mutable_optimizer()->set_name("adamw");
+  std::vector<nn::VariableSpec> variables(4);
+  for (int i = 0; i < 4; ++i) {
+    variables[i].name = std::vector<const char*>{"a/kernel", "a/bias", "b/kernel", "b/bias"}[i];
+  }
+  job.mutable_optimizer()->add_exclude_from_weight_decay("bias");
+  job.mutable_optimizer()->add_exclude_from_weight_decay("^b/");
+  const auto rules = VariableRules::Create(job, proto::ModelSpec(), variables);
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  EXPECT_THAT(rules->optimizer_of, ElementsAre(0, 1, 1, 1));
+  for (const int optimizer : {0, 1}) {
+    float value = 1, slots[] = {0, 0};
+    const float gradient = 0;
+    nn::OptimizerRule::Chunk chunk = {
+        .count = 1, .gradient = &gradient, .values_in = &value, .values_out = &value};
+    for (int slot = 0; slot < 2; ++slot) {
+      chunk.slots_in[slot] = chunk.slots_out[slot] = &slots[slot];
+    }
+    rules->optimizers[optimizer]->Apply(chunk, 0, 0.5f);
+    EXPECT_FLOAT_EQ(value, optimizer == 0 ? 1 - 0.5f * 0.004f : 1);
+  }
+  job.mutable_optimizer()->add_exclude_from_weight_decay("gamma");
+  EXPECT_EQ(VariableRules::Create(job, proto::ModelSpec(), variables).status().message(),
+            "optimizer.exclude_from_weight_decay: 'gamma' is in the name of no variable, such as "
+            "a/kernel");
+  job.mutable_optimizer()->set_exclude_from_weight_decay(2, "(");
+  EXPECT_EQ(VariableRules::Create(job, proto::ModelSpec(), variables).status().message(),
+            "optimizer.exclude_from_weight_decay: '(' is no regular expression: missing ): (");
+}
+
 TEST_F(ModelProgramTest, AnObjectiveRunsInEachNthUpdate) {
   job_.mutable_objectives(1)->set_every(2);
   const auto program = Create();

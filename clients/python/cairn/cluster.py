@@ -174,7 +174,8 @@ class Cluster:
         output_names = lookups.output_names
         job = {"name": _job_name(name or model.name)}
         job.update(objectives.fields(output_names))
-        job["optimizer"] = translation.optimizer_field(model.optimizer)
+        job["optimizer"] = translation.optimizer_field(
+            model.optimizer, model_files.named_weights(lookups.model, lookups.rebuilt))
         job_callbacks, local_callbacks = translation.callback_fields(callbacks)
         if job_callbacks:
             job["callbacks"] = [

@@ -296,17 +296,27 @@ def _schedule(schedule):
     return {"name": snake(name), **fields}
 
 
-def optimizer_field(optimizer):
-    """The job's optimizer. It starts anew: Keras's own state of the optimizer is not used."""
+def _without_decay(optimizer, weights):
+    """Of the variables that the optimizer excludes from weight decay: patterns of their names."""
+    if not getattr(optimizer, "_exclude_from_weight_decay", None) and \
+            not getattr(optimizer, "_exclude_from_weight_decay_pattern", None):
+        return []
+    return [f"^{re.escape(name)}$"
+            for name, (variable, _) in weights.items()
+            if getattr(variable, "trainable", False) and not optimizer._use_weight_decay(variable)]
+
+
+def optimizer_field(optimizer, weights):
+    """The job's optimizer. It starts anew: Keras's own state of the optimizer is not used.
+
+    weights: of model_files.named_weights.
+    """
     name = _refuse_unknown("optimizer", optimizer, _OPTIMIZERS)
     config = optimizer.get_config()
     what = f"optimizer {name}"
     if config.get("gradient_accumulation_steps"):
         raise NotSupported(f"{what}: gradient_accumulation_steps is not supported; use "
                            f"fit(strategy='sync', batches_per_update=...)")
-    if getattr(optimizer, "_exclude_from_weight_decay", None):
-        raise NotSupported(f"{what}: exclude_from_weight_decay is not supported: a job's decay is "
-                           f"for every variable")
     schedule = getattr(optimizer, "_learning_rate", None)
     rate = config.pop("learning_rate")
     if isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
@@ -315,6 +325,9 @@ def optimizer_field(optimizer):
         raise NotSupported(f"{what}: learning_rate is a Python function, which cannot run on the "
                            f"cluster; use a schedule of keras.optimizers.schedules")
     fields = _arguments(what, optimizer, config, _EVERY_OPTIMIZER + _OPTIMIZERS[name])
+    excluded = _without_decay(optimizer, weights)
+    if excluded:
+        fields["exclude_from_weight_decay"] = excluded
     if not fields.get("use_ema"):
         fields = {key: value for key, value in fields.items() if not key.startswith("ema_")}
     return {"name": snake(name), "learning_rate": rate if isinstance(rate, dict) else
