@@ -185,6 +185,38 @@ class Weights(unittest.TestCase):
         refused("tf.cumsum is no operation", lambda self, x: tf.cumsum(x, axis=1))
 
 
+    def test_masks_that_would_be_lost_are_refused(self):
+        class Masked(layers.Layer):
+            def call(self, x):
+                return x * 2
+
+            def compute_mask(self, inputs, mask=None):
+                return ops.any(ops.not_equal(inputs, 0), axis=-1)
+
+        class Handed(layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.supports_masking = True
+
+            def call(self, x):
+                return x * 2
+
+        class Table(layers.Embedding):
+            pass
+
+        ids = np.random.default_rng(3).integers(0, 4, (96, 5))
+        for name, stack in (
+                ("Masked", [layers.Embedding(4, 3), Masked()]),
+                ("Handed", [layers.Embedding(4, 3, mask_zero=True), Handed()]),
+                ("Table", [Table(4, 3, mask_zero=True)])):
+            model = keras.Sequential([keras.Input((5,)), *stack, layers.LSTM(2), layers.Dense(1)])
+            for each in model, keras.Model(model.inputs, model.outputs):
+                with self.subTest(name, model=type(each).__name__):
+                    each.compile("sgd", "mse")
+                    with self.assertRaisesRegex(cairn.NotSupported, f"{name} has a mask"):
+                        cluster.fit(each, ids, rows()[1], verbose=0)
+
+
 class Losses(unittest.TestCase):
     def test_functions_of_tensorflow(self):
         x, y = rows()
@@ -255,6 +287,46 @@ class Losses(unittest.TestCase):
         same_as_keras(self, model, compiled, x, {"a": x[:, :2], "b": y}, epochs=2,
                       callbacks=[keras.callbacks.EarlyStopping("b_huber_fn", mode="min", patience=3)])
 
+    def test_class_weight(self):
+        """Of the training: not of the validation data, which are a part of the same arrays."""
+        def entropy(y_true, y_pred):
+            return keras.losses.binary_crossentropy(y_true, y_pred)
+
+        x, y = rows(100)
+        labels, weights = (y > 0.55).astype("float32"), {0: 0.5, 1: 3.0}
+        model = keras.Sequential([keras.Input((8,)), layers.Dense(1, activation="sigmoid")])
+        same_as_keras(self, model, {"optimizer": "adam", "loss": entropy, "metrics": ["accuracy"]}, x,
+                      labels, epochs=2, class_weight=weights, validation_split=0.25)
+        inputs = keras.Input((8,))
+        model = keras.Model(inputs, [layers.Dense(1)(inputs), layers.Dense(1)(inputs)])
+        model.compile("sgd", "mse")
+        with self.assertRaisesRegex(cairn.NotSupported, "class_weight .* several outputs"):
+            cluster.fit(model, x, [y, y], class_weight=weights, verbose=0)
+
+    def test_names_of_metrics(self):
+        def MyMetric(y_true, y_pred):
+            return ops.abs(y_true - y_pred)
+
+        class Cm:
+            def __call__(self, y_true, y_pred):
+                return ops.square(y_true - y_pred)
+
+        x, y = rows(100)
+        model = keras.Sequential([keras.Input((8,)), layers.Dense(1)])
+        compiled = {"optimizer": "sgd", "loss": "mse", "metrics": [
+            MyMetric, "mae", lambda a, b: ops.abs(a - b) / 2, Cm(), lambda a, b: ops.abs(a - b) / 3],
+            "weighted_metrics": [MyMetric]}
+        names = same_as_keras(self, model, compiled, x, y, epochs=2, validation_split=0.25)
+        self.assertLess({"my_metric", "lambda", "lambda_1", "cm", "weighted_my_metric"}, set(names))
+
+    def test_losses_of_keras_in_functions(self):
+        def loss(y_true, y_pred):
+            return keras.losses.Huber(0.1)(y_true, y_pred) + keras.losses.MeanSquaredError(
+                reduction="none")(y_true, y_pred)
+
+        model = keras.Sequential([keras.Input((8,)), layers.Dense(1)])
+        same_as_keras(self, model, {"optimizer": "sgd", "loss": loss}, *rows(), epochs=2)
+
     def test_what_cannot_be_traced_is_refused(self):
         def refused(text, loss, **compiled):
             model = keras.Sequential([keras.Input((8,)), layers.Dense(1)])
@@ -298,6 +370,36 @@ class Penalties(unittest.TestCase):
         for loss in "mse", huber_fn:
             same_as_keras(self, model, {"optimizer": keras.optimizers.SGD(0.01), "loss": loss,
                                         "metrics": ["mae"]}, x, y, epochs=2, validation_data=(x, y))
+
+    def test_regularizers(self):
+        """Objects and functions of the script, also such that return more than one number."""
+        class Own(keras.regularizers.Regularizer):
+            def __call__(self, w):
+                return 0.02 * ops.sum(ops.abs(w) + ops.square(w))
+
+        x, y = rows(100)
+        model = keras.Sequential([
+            keras.Input((8,)), layers.Dense(4, kernel_regularizer=Own(), bias_regularizer=Own(),
+                                             bias_initializer="ones"),
+            layers.Dense(3, kernel_regularizer=lambda w: 0.01 * ops.square(w)),
+            layers.Dense(1, activity_regularizer=lambda v: 0.02 * ops.sum(v ** 2)),
+            layers.Dense(1, activity_regularizer=Own())])
+        same_as_keras(self, model, {"optimizer": keras.optimizers.SGD(0.01), "loss": "mse"}, x, y,
+                      epochs=2, validation_data=(x, y))
+
+    def test_labels_that_are_missing(self):
+        class Activity(layers.Layer):
+            def call(self, x):
+                self.add_loss(0.01 * ops.sum(ops.square(x)))
+                return x
+
+        x, y = rows()
+        model = keras.Sequential([keras.Input((8,)), Activity(), layers.Dense(1)])
+        for loss in huber_fn, "mse":
+            model.compile("sgd", loss)
+            cluster.fit(model, x, y, verbose=0)
+            with self.assertRaisesRegex(cairn.NotSupported, "y is missing"):
+                cluster.evaluate(model, x, verbose=0)
 
     def test_weights_of_examples_are_refused(self):
         class Activity(layers.Layer):

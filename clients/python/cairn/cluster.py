@@ -323,11 +323,15 @@ class Cluster:
         """Sets the job's data fields."""
         inputs, labels = _examples(lookups, objectives, inputs, "y", y)
         weights = [] if sample_weight is None else _weights(sample_weight)
-        if class_weight is not None and objectives.are_computed:
+        classes = None
+        if class_weight is not None:
+            if len(objectives.output_names) > 1:
+                raise NotSupported("class_weight is given, and the model has several outputs: give "
+                                   "sample_weight")
             # A job has class weights only if its model has one output.
-            weights = _weights_of_classes(class_weight, as_arrays("y", y, objectives.output_names),
-                                          weights)
-        if weights:
+            if objectives.are_computed:
+                classes = _classes("y", y, inputs + weights)
+        if weights or classes is not None:
             objectives.check_weights()
         validation = None
         if validation_data is not None:
@@ -345,10 +349,12 @@ class Cluster:
                 cut, end = len(inputs), len(inputs) + len(labels)
                 inputs, labels, weights = every[:cut], every[cut:end], every[end:]
                 validation = last[:cut], last[cut:end], last[end:]
+        if classes is not None:  # Of the training only.
+            weights = _weights_of_classes(class_weight, classes[:shape_of(inputs[0])[0]], weights)
         job["train"] = _source(self._data, folder, "train", inputs, labels, weights)
         if validation is not None:
             job["validation"] = _source(self._data, folder, "validation", *validation)
-        if class_weight is not None and not isinstance(job["loss"], list):
+        if class_weight is not None and classes is None:
             job["class_weight"] = _class_weights(class_weight, lookups.model, labels)
         if validation_steps and (validation is not None or "validation_fraction" in job):
             count = int(validation_steps) * validation_batch_size
@@ -622,8 +628,8 @@ def _looked_up(model, trained, x):
 
 def _examples(lookups, objectives, inputs, what, y):
     """(inputs, labels) of the job's model. y: as fit takes it; it is `what` in errors."""
-    if y is None and not objectives.are_penalties:
-        raise NotSupported(f"{what} is missing: a job has labels")
+    if y is None and objectives.need_labels:
+        raise NotSupported(f"{what} is missing: the loss and the metrics take it")
     labels = None if y is None else as_arrays(what, y, objectives.output_names)
     examples = shape_of(inputs[0])[0]
     return (lookups.complete(inputs, labels),
@@ -678,13 +684,18 @@ def _class_weights(class_weight, model, labels):
     return {str(i): float(class_weight.get(i, 1.0)) for i in range(classes)}
 
 
-def _weights_of_classes(class_weight, labels, weights):
-    """Weights of the examples, with those of their classes: one array."""
-    if len(labels) > 1 or is_files(labels[0]) or any(map(is_files, weights)):
-        raise NotSupported("class_weight with a loss or metric function, or with add_loss, needs one "
-                           "output, and labels that are an array")
+def _classes(what, y, others):
+    """The class of each example. others: the other arrays of the data."""
+    labels = [] if y is None else as_arrays(what, y, [what])
+    if not labels or any(map(is_files, labels + others)):
+        raise NotSupported("class_weight with a loss or metric function, or with add_loss, needs "
+                           "data and labels that are arrays")
     classes = labels[0].reshape(len(labels[0]), -1)
-    classes = np.argmax(classes, axis=1) if classes.shape[1] > 1 else classes[:, 0].astype(int)
+    return np.argmax(classes, axis=1) if classes.shape[1] > 1 else classes[:, 0].astype(int)
+
+
+def _weights_of_classes(class_weight, classes, weights):
+    """Weights of the examples, with those of their classes: one array."""
     factors = np.array([class_weight.get(each, 1.0) for each in classes.tolist()], np.float32)
     return [factors * weights[0] if weights else factors]
 

@@ -58,7 +58,29 @@ def _own_metric(metric):
         return (name, function) if is_own_loss(function) else None
     if isinstance(metric, keras.metrics.Metric) or not is_own_loss(metric):
         return None
-    return getattr(metric, "__name__", None) or type(metric).__name__, metric
+    return _name_of(metric), metric
+
+
+def _name_of(metric):
+    """Keras's name of a metric of compile."""
+    return metric if isinstance(metric, str) else compile_utils.get_metric(metric, None, None).name
+
+
+def _own_metrics(metrics, output):
+    """[(field, Keras's name in reports, function)] of one output. metrics: {field: compile's}."""
+    found, counts = [], {}
+    for field, each in ((field, each) for field in metrics for each in metrics[field]):
+        name, own = _name_of(each), _own_metric(each)
+        if not own:
+            if any(name == other for _, other, _ in found):
+                raise NotSupported(f"output {output} has two metrics with the name {name}")
+            counts.setdefault(name, 1)
+            continue
+        if field == "weighted_metrics" and name in counts:
+            name = f"weighted_{name}"
+        counts[name] = counts.get(name, 0) + 1
+        found.append((field, name if counts[name] == 1 else f"{name}_{counts[name] - 1}", own[1]))
+    return found
 
 
 class Objectives:
@@ -108,7 +130,7 @@ class Objectives:
         if self.are_own:
             self._trace_functions(outputs, names, trace, inputs, add)
         for i, (name, value, is_divided) in enumerate(penalties):
-            if value.shape and value.shape[0] is None:
+            if value.shape:
                 value = ops.sum(value)
             add(value, f"add_loss_of_{name}_{i}", "loss", 1.0, "")
             self._divided[self._values[-1].output] = is_divided
@@ -118,8 +140,7 @@ class Objectives:
         losses, weights = self._losses(names)
         metrics = self._metrics(names)
         for i, (name, output) in enumerate(zip(names, outputs)):
-            own = [(field, *found) for field in metrics for found in
-                   map(_own_metric, metrics[field][i]) if found]
+            own = _own_metrics({field: metrics[field][i] for field in metrics}, name)
             if not is_own_loss(losses[i]) and not own:
                 continue
             if getattr(output, "_keras_mask", None) is not None:
@@ -190,8 +211,10 @@ class Objectives:
         return bool(self._values)
 
     @property
-    def are_penalties(self):
-        return bool(self._divided)
+    def need_labels(self):
+        """False if all of the loss is of add_loss and the like."""
+        return not self._divided or bool(self._has_labels) or \
+            len(self._stands_in) < len(self.output_names)
 
     @property
     def job_outputs(self):
@@ -203,6 +226,7 @@ class Objectives:
         if not self._values:
             fields = translation.objective_fields(self._compiled, output_names)
             self.losses = fields["loss"] if isinstance(fields["loss"], list) else [fields["loss"]]
+            self._compiled = None
             return fields
         losses, weights = self._losses(output_names)
         metrics = self._metrics(output_names)
@@ -234,6 +258,7 @@ class Objectives:
             del fields["weighted_metrics"]
         self._names = self._report_names(fields, losses)
         self.losses = fields["loss"]
+        self._compiled = None  # A loss may keep the model of the script alive.
         return fields
 
     def _is_sparse(self, i):

@@ -21,7 +21,8 @@ _POSITIONS = "positions"
 # Layers of Keras whose Python code consists of operations that a job has.
 _OPEN = (keras.layers.Activation, keras.layers.Conv1D, keras.layers.Conv2D, keras.layers.Conv3D,
          keras.layers.Dense, keras.layers.EinsumDense, keras.layers.Embedding)
-_FUNCTIONS = ("activation", "kernel_regularizer", "bias_regularizer", "embeddings_regularizer")
+_FUNCTIONS = ("activation", "kernel_regularizer", "bias_regularizer", "embeddings_regularizer",
+              "activity_regularizer")
 
 
 def is_functional(model):
@@ -33,8 +34,10 @@ def _is_keras(thing):
 
 
 def _is_function(value):
-    """True for a function of the script."""
-    return inspect.isfunction(value) and not value.__module__.startswith("keras.")
+    """True for a function of the script, and for an object of a class of it that is called as one."""
+    if inspect.isfunction(value):
+        return not value.__module__.startswith("keras.")
+    return callable(value) and not _is_keras(value)
 
 
 def _is_own(layer):
@@ -170,6 +173,7 @@ class _Inlined(contextlib.ContextDecorator):
         self._skipped = {id(layer) for layer in skipped}
         self._opened = {id(layer) for layer in opened}  # Layers of Keras that are own ones here.
         self._call, self._add_loss = keras.Layer.__call__, keras.Layer.add_loss
+        self._call_loss = keras.losses.Loss.__call__
         self.inputs = tensors
         self.constants = []
         # Of add_loss and activity_regularizer: (layer's name, symbolic value, divided by the batch).
@@ -180,12 +184,14 @@ class _Inlined(contextlib.ContextDecorator):
         inlined, call = self, self._call
         keras.Layer.__call__ = lambda layer, *args, **kwargs: inlined._of(layer, call, args, kwargs)
         keras.Layer.add_loss = lambda layer, loss: inlined._penalize(layer, loss)
+        keras.losses.Loss.__call__ = lambda loss, *args, **kwargs: inlined._loss(loss, *args, **kwargs)
         self.trace.__enter__()
         return self
 
     def __exit__(self, *_):
         self.trace.__exit__()
         keras.Layer.__call__, keras.Layer.add_loss = self._call, self._add_loss
+        keras.losses.Loss.__call__ = self._call_loss
 
     def _penalize(self, layer, loss):
         for value in keras.tree.flatten(self.trace.symbolic(loss)):
@@ -193,6 +199,18 @@ class _Inlined(contextlib.ContextDecorator):
                 raise NotSupported(f"{type(layer).__name__} calls add_loss with a value that does "
                                    f"not depend on its inputs or weights")
             self.penalties.append((layer.name, value, False))
+
+    def _loss(self, loss, y_true, y_pred, sample_weight=None):
+        """A Loss that a layer or function calls: Keras's own __call__ takes no symbolic tensors."""
+        y_true, y_pred = self.trace.symbolic(y_true), self.trace.symbolic(y_pred)
+        if not self.trace.is_symbolic((y_true, y_pred)):
+            return self._call_loss(loss, y_true, y_pred, sample_weight)
+        if sample_weight is not None or getattr(y_pred, "_keras_mask", None) is not None:
+            raise NotSupported(f"loss {loss.name} is called with a sample_weight or a mask: call its "
+                               f"method call, and multiply")
+        values = loss.call(y_true, y_pred)
+        reduce = {"sum": keras.ops.sum, "none": lambda each: each, None: lambda each: each}
+        return reduce.get(loss.reduction, keras.ops.mean)(values)
 
     def _of(self, layer, call, args, kwargs):
         if id(layer) in self._skipped:
@@ -278,7 +296,27 @@ def run(layer, args, kwargs, trace):
         raise NotSupported(f"{type(layer).__name__} takes a mask, which only Keras's layers can; "
                            f"use an Embedding without mask_zero before it")
     with trace.recording():
-        return layer.call(*args, **kwargs)
+        outputs = layer.call(*args, **kwargs)
+    if args and _loses_mask(layer, args[0], outputs):
+        raise NotSupported(f"{type(layer).__name__} has a mask for its outputs, which only Keras's "
+                           f"layers can; use an Embedding without mask_zero")
+    return outputs
+
+
+def _has_mask(tensors):
+    return [getattr(each, "_keras_mask", None) is not None for each in keras.tree.flatten(tensors)]
+
+
+def _loses_mask(layer, inputs, outputs):
+    """True if Keras would give an output a mask that the operations in `layer.call` do not give it."""
+    if not layer.supports_masking or all(_has_mask(outputs)):
+        return False
+    if not type(layer).compute_mask.__module__.startswith("keras."):
+        return True
+    if isinstance(layer, keras.layers.Lambda):
+        return layer.mask is not None
+    return getattr(layer, "mask_zero", False) or isinstance(layer, keras.layers.Masking) or \
+        any(_has_mask(inputs))
 
 
 def _traced(model, inlined, structure):
