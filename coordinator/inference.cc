@@ -59,12 +59,10 @@ uint64_t FingerprintOf(const proto::InferenceReady& ready) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-// "a, b, c, 2 others"
-std::string NamesText(std::vector<std::string> names) {
-  if (names.size() > kNamedMax) {
-    const size_t others = names.size() - kNamedMax;
-    names.resize(kNamedMax);
-    names.push_back(Plural(static_cast<int64_t>(others), "other"));
+// "a, b, c, 2 others". `count` things, of which `names` are the first.
+std::string NamesText(std::vector<std::string> names, size_t count) {
+  if (count > names.size()) {
+    names.push_back(Plural(static_cast<int64_t>(count - names.size()), "other"));
   }
   return absl::StrJoin(names, ", ");
 }
@@ -181,12 +179,15 @@ absl::Status Inference::CheckBatch(const proto::InferredBatch& batch) const {
 void Inference::OnBatch(TaskId id, const proto::InferredBatch& batch, absl::Duration now) {
   const absl::Status valid = CheckBatch(batch);
   if (!valid.ok()) return Fail(id, absl::StrCat(id.Name(), ": ", valid.message()));
+  const BatchLeases::Result result = leases_->Done(id, batch.batch(), now);
+  // A late result of an earlier attempt says nothing about this one.
+  if (result == BatchLeases::Result::kNotLeased) return;
   Worker& worker = workers_[id];
   worker.has_result = true;
   worker.tries = 0;
   losses_.erase(id);
   waiting_since_ = now;
-  if (leases_->Done(id, batch.batch(), now)) results_[batch.batch()] = batch;
+  if (result == BatchLeases::Result::kFirst) results_[batch.batch()] = batch;
 }
 
 void Inference::SetError(TaskId id, const std::string& error) {
@@ -282,24 +283,32 @@ void Inference::Grant(absl::Duration now, Outbox* outbox) {
 
 std::string Inference::WaitingFor(absl::Duration now) {
   if (workers_.empty()) return "for workers";
-  std::vector<std::string> loading;
-  std::vector<std::string> computing;
-  for (const auto& [id, worker] : workers_) {
-    if (worker.loads()) loading.push_back(id.Name());
-    if (!worker.computes() || leases_->leased(id) == 0) continue;
-    computing.push_back(id.Name());
-    // Its last heartbeat may be older than its batch.
-    if (worker.phase == proto::Activity::IDLE) continue;
-    absl::StrAppend(&computing.back(), " (", std::string(PhaseText(worker.phase)), ")");
-  }
-  if (loading.empty() && computing.empty()) {
+  const auto has_batches = [&](const auto& entry) {
+    return entry.second.computes() && leases_->leased(entry.first) > 0;
+  };
+  // Called at every event: no text is made before it is needed.
+  const bool busy = std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+    return entry.second.loads() || has_batches(entry);
+  });
+  if (!busy) {
     waiting_since_.reset();
     return "";
   }
   if (!waiting_since_.has_value()) waiting_since_ = now;
   if (now - *waiting_since_ < kSilentWait) return "";
-  if (!computing.empty()) return absl::StrCat("for ", NamesText(std::move(computing)));
-  return absl::StrCat("for ", NamesText(std::move(loading)), " to load the model and data");
+  const bool computing = std::any_of(workers_.begin(), workers_.end(), has_batches);
+  std::vector<std::string> names;
+  size_t count = 0;
+  for (const auto& entry : workers_) {
+    const auto& [id, worker] = entry;
+    if (!(computing ? has_batches(entry) : worker.loads()) || ++count > kNamedMax) continue;
+    names.push_back(id.Name());
+    // Its last heartbeat may be older than its batch.
+    if (!computing || worker.phase == proto::Activity::IDLE) continue;
+    absl::StrAppend(&names.back(), " (", std::string(PhaseText(worker.phase)), ")");
+  }
+  return absl::StrCat("for ", NamesText(std::move(names), count),
+                      computing ? "" : " to load the model and data");
 }
 
 std::vector<std::string> Inference::TakeNotes() {

@@ -53,6 +53,13 @@ void Job::CommitWeights(Outbox* outbox) { journaled_.SetState(proto::QUEUED, out
 void Job::Activate(EventTime now, Outbox* outbox) {
   delayed_ = false;
   if (record().state() == proto::QUEUED) {
+    if (plan().has_value()) {
+      // The jobs before it may have written to its files since it was resumed.
+      const absl::Status unchanged = EpochCallbacks::CheckFiles(*plan(), journaled_.run());
+      if (!unchanged.ok()) {
+        return Fail(absl::StrCat("csv_logger: ", unchanged.message()), now, outbox);
+      }
+    }
     journaled_.SetState(proto::RUNNING, outbox);
   }
   if (!plan().has_value()) {

@@ -1,7 +1,9 @@
 #include "job/model_program.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -16,6 +18,7 @@
 #include "nn/model_union.h"
 #include "nn/tensor.h"
 #include "re2/re2.h"
+#include "re2/set.h"
 
 namespace cairn::job {
 namespace {
@@ -439,6 +442,46 @@ absl::StatusOr<ModelProgram> ModelProgram::Create(const proto::Job& job,
 
 namespace {
 
+// Limits of exclude_from_weight_decay. The coordinator matches all names with all patterns at once.
+// The cost of a name does not depend on the number of patterns, except of those with repetitions.
+constexpr int kPatternsMax = 10000;
+constexpr int kRepetitionsMax = 100;
+constexpr size_t kPatternSizeMax = 1000;
+constexpr int64_t kPatternsMemory = int64_t{64} << 20;
+constexpr char kPatternsTooLarge[] =
+    "the patterns need too much memory; use fewer, shorter or simpler ones";
+
+// Matches names with all patterns in one pass.
+absl::StatusOr<std::unique_ptr<re2::RE2::Set>> CompilePatterns(
+    const std::string& field, const google::protobuf::RepeatedPtrField<std::string>& texts) {
+  if (texts.size() > kPatternsMax) {
+    return BadField(field, texts.size(), " patterns, the most are ", kPatternsMax,
+                    "; use patterns that are in the names of several variables");
+  }
+  re2::RE2::Options options(re2::RE2::Quiet);
+  options.set_max_mem(kPatternsMemory);
+  auto patterns = std::make_unique<re2::RE2::Set>(options, re2::RE2::UNANCHORED);
+  int repetitions = 0;
+  for (const std::string& text : texts) {
+    if (text.size() > kPatternSizeMax) {
+      return BadField(field, "'", text.substr(0, 20), "...' has ", text.size(),
+                      " bytes, the most are ", kPatternSizeMax);
+    }
+    std::string error;
+    if (patterns->Add(text, &error) < 0) {
+      return BadField(field, "'", text, "' is no regular expression: ", error);
+    }
+    if (text.find_first_of("*+{") == std::string::npos) continue;
+    if (++repetitions > kRepetitionsMax) {
+      return BadField(field, "more than ", kRepetitionsMax,
+                      " patterns contain *, + or {, the last is '", text,
+                      "'; use patterns without them");
+    }
+  }
+  if (!patterns->Compile()) return BadField(field, kPatternsTooLarge);
+  return patterns;
+}
+
 // Gives the variables of optimizer `rule` that are excluded from its decay to one without decay.
 absl::Status ExcludeFromDecay(const proto::Optimizer& config, const std::string& path, int rule,
                               const std::vector<nn::VariableSpec>& variables,
@@ -448,24 +491,27 @@ absl::Status ExcludeFromDecay(const proto::Optimizer& config, const std::string&
   without_decay.set_weight_decay(0);
   const int excluded = static_cast<int>(rules->optimizers.size());
   CAIRN_ASSIGN_OR_RETURN(rules->optimizers.emplace_back(), nn::CreateOptimizer(without_decay));
-  for (const std::string& text : config.exclude_from_weight_decay()) {
-    const re2::RE2 pattern(text, re2::RE2::Quiet);
-    if (!pattern.ok()) {
-      return BadField(absl::StrCat(path, ".exclude_from_weight_decay"),
-                      absl::StrCat("'", text, "' is no regular expression: ", pattern.error()));
+  const std::string field = absl::StrCat(path, ".exclude_from_weight_decay");
+  const auto& texts = config.exclude_from_weight_decay();
+  CAIRN_ASSIGN_OR_RETURN(const auto patterns, CompilePatterns(field, texts));
+  std::vector<bool> matches(texts.size(), false);
+  std::vector<int> matching;
+  for (size_t v = 0; v < variables.size(); ++v) {
+    if (rules->optimizer_of[v] != rule) continue;
+    matching.clear();
+    re2::RE2::Set::ErrorInfo error = {};
+    if (patterns->Match(variables[v].name, &matching, &error)) {
+      rules->optimizer_of[v] = excluded;
+    } else if (error.kind != re2::RE2::Set::kNoError) {
+      return BadField(field, kPatternsTooLarge);
     }
-    bool matches = false;
-    for (size_t v = 0; v < variables.size(); ++v) {
-      int& optimizer = rules->optimizer_of[v];
-      if (optimizer != rule && optimizer != excluded) continue;
-      if (!re2::RE2::PartialMatch(variables[v].name, pattern)) continue;
-      matches = true;
-      optimizer = excluded;
-    }
-    if (matches) continue;
-    return BadField(absl::StrCat(path, ".exclude_from_weight_decay"),
-                    absl::StrCat("'", text, "' is in the name of no variable, such as ",
-                                 variables.empty() ? "" : variables[0].name));
+    for (const int pattern : matching) matches[pattern] = true;
+  }
+  const auto unused = std::find(matches.begin(), matches.end(), false);
+  if (unused != matches.end()) {
+    return BadField(field, absl::StrCat("'", texts[static_cast<int>(unused - matches.begin())],
+                                        "' is in the name of no variable, such as ",
+                                        variables.empty() ? "" : variables[0].name));
   }
   return absl::OkStatus();
 }

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -73,7 +72,10 @@ CsvLogger::CsvLogger(const proto::Callback& config, const proto::Job& job, bool 
       separator_(config.has_separator() ? config.separator()[0] : ','),
       append_(config.append()),
       logs_rate_(logs_rate),
-      job_(job) {}
+      job_(job),
+      written_hash_(XXH3_createState()) {
+  ResetWritten();
+}
 
 // A job comes from whoever reaches the coordinator's port, so it must not overwrite any other file.
 absl::Status CsvLogger::CheckFile() const {
@@ -103,13 +105,17 @@ int64_t CsvLogger::SizeBefore() const {
 }
 
 CsvLogger::Written CsvLogger::written() const {
-  const std::string text = Text();
-  return {begin_, begin_ + written_, XXH3_64bits(text.data(), static_cast<size_t>(written_))};
+  return {begin_, begin_ + written_, XXH3_64bits_digest(written_hash_.get())};
+}
+
+void CsvLogger::ResetWritten() {
+  written_ = 0;
+  XXH3_64bits_reset(written_hash_.get());
 }
 
 absl::Status CsvLogger::CheckUnchanged(const Written& written) const {
-  // The job has written nothing: it overwrites the file, as at its first start.
-  if (written.end == 0) return absl::OkStatus();
+  // The job has written nothing, and overwrites the file as at its first start.
+  if (written.end == 0 && !append_) return absl::OkStatus();
   const int file = open(filename_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0 && errno == ENOENT) return absl::OkStatus();
   if (file < 0) return SystemError(filename_);
@@ -151,7 +157,7 @@ std::string CsvLogger::Line(const std::vector<std::string>& fields) const {
 void CsvLogger::Add(int64_t epoch, const proto::EpochRecord& record, double learning_rate) {
   std::map<std::string, double> logs = LogsOf(record, job_);
   if (logs_rate_) logs[kRate] = learning_rate;
-  if (header_.empty()) {
+  if (text_.empty()) {
     bool is_validated = false;
     for (const auto& [name, value] : logs) {
       columns_.push_back(name);
@@ -161,14 +167,15 @@ void CsvLogger::Add(int64_t epoch, const proto::EpochRecord& record, double lear
     for (size_t i = 0; i < count && !is_validated; ++i) columns_.push_back("val_" + columns_[i]);
     std::vector<std::string> names = {std::string(kFirstColumn)};
     names.insert(names.end(), columns_.begin(), columns_.end());
-    header_ = Line(names);
+    text_ = Line(names);
+    header_size_ = text_.size();
   }
   std::vector<std::string> fields = {absl::StrCat(epoch)};
   for (const std::string& name : columns_) {
     const auto found = logs.find(name);
     fields.push_back(found == logs.end() ? kMissing : NumberText(found->second));
   }
-  lines_ += Line(fields);
+  text_ += Line(fields);
 }
 
 absl::Status CsvLogger::Flush() {
@@ -181,14 +188,18 @@ absl::Status CsvLogger::Flush() {
 absl::Status CsvLogger::FlushTo(int file) {
   CAIRN_ASSIGN_OR_RETURN(const struct stat status, StatOf(filename_, file));
   // Somebody has replaced the file: it gets all lines.
-  if (status.st_size < begin_) begin_ = 0;
-  if (status.st_size != begin_ + written_) written_ = 0;
-  const std::string text = Text();
+  if (status.st_size < begin_) {
+    begin_ = 0;
+    ResetWritten();
+  }
+  if (status.st_size != begin_ + written_) ResetWritten();
+  const std::string_view text = Text();
   while (written_ < static_cast<int64_t>(text.size())) {
     const ssize_t count =
         pwrite(file, text.data() + written_, text.size() - written_, begin_ + written_);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return SystemError(filename_);
+    XXH3_64bits_update(written_hash_.get(), text.data() + written_, static_cast<size_t>(count));
     written_ += count;
   }
   if (ftruncate(file, begin_ + written_) != 0) return SystemError(filename_);

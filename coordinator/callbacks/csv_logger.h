@@ -1,8 +1,13 @@
 #ifndef CAIRN_COORDINATOR_CALLBACKS_CSV_LOGGER_H_
 #define CAIRN_COORDINATOR_CALLBACKS_CSV_LOGGER_H_
 
+#include <xxhash.h>
+
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -56,8 +61,16 @@ class CsvLogger {
   const std::string& filename() const { return filename_; }
 
  private:
+  struct HashDeleter {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+
   absl::Status FlushTo(int file);
-  std::string Text() const { return begin_ == 0 ? header_ + lines_ : lines_; }
+  void ResetWritten();
+  // What the job writes behind the first begin_ bytes: the header only at the begin of a file.
+  std::string_view Text() const {
+    return std::string_view(text_).substr(begin_ == 0 ? 0 : header_size_);
+  }
   std::string Line(const std::vector<std::string>& fields) const;
 
   const std::string filename_;
@@ -67,9 +80,11 @@ class CsvLogger {
   const proto::Job& job_;
   int64_t begin_ = 0;
   std::vector<std::string> columns_;  // After "epoch"; from the first epoch on.
-  std::string header_;
-  std::string lines_;
+  std::string text_;                  // The header and all lines.
+  size_t header_size_ = 0;
   int64_t written_ = 0;  // Bytes of Text().
+  // Of these bytes. Each epoch hashes only its own line.
+  std::unique_ptr<XXH3_state_t, HashDeleter> written_hash_;
 };
 
 }  // namespace cairn::coordinator

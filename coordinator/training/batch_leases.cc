@@ -53,22 +53,24 @@ std::vector<proto::Split> BatchLeases::Grant(TaskId id, int64_t workers, int64_t
   return splits;
 }
 
-bool BatchLeases::Done(TaskId id, int64_t batch, absl::Duration now) {
+BatchLeases::Result BatchLeases::Done(TaskId id, int64_t batch, absl::Duration now) {
   const auto found = workers_.find(id);
   // Only the result of a worker that was asked counts. A slow worker's result is as good as that of
   // the worker that has its lease now. If it did not count, batches that take more than a minute
   // would never be done.
-  if (found == workers_.end()) return false;
+  if (found == workers_.end()) return Result::kNotLeased;
   Worker& worker = found->second;
-  if (!worker.leased.Contains(batch) && !worker.taken_back.Contains(batch)) return false;
+  if (!worker.leased.Contains(batch) && !worker.taken_back.Contains(batch)) {
+    return Result::kNotLeased;
+  }
   worker.leased.Remove(batch, batch + 1);
   worker.taken_back.Remove(batch, batch + 1);
   ++worker.done_since;
   worker.heard_at = now;
-  if (!missing_.Contains(batch)) return false;
+  if (!missing_.Contains(batch)) return Result::kRepeated;
   missing_.Remove(batch, batch + 1);
   open_.Remove(batch, batch + 1);
-  return true;
+  return Result::kFirst;
 }
 
 void BatchLeases::TakeBackForgotten(absl::Duration now) {

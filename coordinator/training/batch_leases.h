@@ -24,9 +24,13 @@ class BatchLeases {
   // hand: about half a second of work. `workers` share the work.
   std::vector<proto::Split> Grant(TaskId worker, int64_t workers, int64_t limit,
                                   absl::Duration now);
-  // A worker has done a batch. Returns whether its result counts: the batch was leased to this
-  // worker, possibly more than a minute ago, and no other result came before.
-  bool Done(TaskId worker, int64_t batch, absl::Duration now);
+  enum class Result {
+    kNotLeased,  // The batch was not leased to this worker, or was reported by it before.
+    kRepeated,   // Another result came before.
+    kFirst,      // It counts, also if it was leased more than a minute ago.
+  };
+  // A worker has done a batch.
+  Result Done(TaskId worker, int64_t batch, absl::Duration now);
   // The worker is gone: its leases are open again.
   void Drop(TaskId worker);
 

@@ -30,7 +30,7 @@ void EvaluationRound::Done(TaskId id, const proto::EvaluatedBatch& batch, absl::
   const int64_t index = batch.batch();
   if (batch.cut() != cut_ || index < 0 || index >= static_cast<int64_t>(results_.size())) return;
   if (batch.examples() < 0 || !metrics_.Fits(batch.metric_states())) return;
-  if (!leases_.Done(id, index, now)) return;
+  if (leases_.Done(id, index, now) != BatchLeases::Result::kFirst) return;
   results_[index] = {batch.examples(), batch.loss_sum(), batch.metric_states(),
                      batch.data_not_finite()};
   Sum();

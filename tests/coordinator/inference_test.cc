@@ -314,10 +314,10 @@ TEST_F(InferenceTest, AWorkerWithATransientErrorTriesAgainAfterAPauseThatDoubles
 
 TEST_F(InferenceTest, ABatchEndsARowOfTransientErrors) {
   Join(0);
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 12; ++i) {
     Report(0, Ready(25, 10, 40));
     Advance();
-    if (i % 5 == 0) Report(0, Result(i / 15));
+    if (i == 4 || i == 8) Report(0, Result(i / 4 - 1));
     Report(0, Error("EIO", /*transient=*/true));
     now_ += absl::Minutes(1);
     Advance();
@@ -328,6 +328,21 @@ TEST_F(InferenceTest, ABatchEndsARowOfTransientErrors) {
   Report(0, Result(2));
   Advance();
   EXPECT_EQ(sink_->batches(), (std::vector<int64_t>{0, 1, 2}));
+}
+
+TEST_F(InferenceTest, ALateResultOfAnEarlierAttemptResetsNoLimit) {
+  Join(0);
+  for (int i = 0; i < 30 && !sink_->end.has_value(); ++i) {
+    if (i > 0) Report(0, Result(0));
+    Report(0, Ready(25, 10, 40));
+    Advance();
+    Report(0, Error("EIO", /*transient=*/true));
+    now_ += absl::Minutes(1);
+    Advance();
+  }
+  ASSERT_TRUE(sink_->end.has_value());
+  EXPECT_EQ(sink_->end->message(), "EIO");
+  EXPECT_TRUE(sink_->batches().empty());
 }
 
 TEST_F(InferenceTest, AWorkerThatIsLostAgainAndAgainBeforeItsFirstResultHasFailed) {

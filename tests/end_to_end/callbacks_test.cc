@@ -194,6 +194,21 @@ TEST_F(CallbacksTest, AJobThatIsResumedKeepsTheLinesThatAnotherJobAppended) {
   EXPECT_TRUE(WaitUntil(seconds(60), [&] { return !ReadFile(log).empty(); }));
   EXPECT_THAT(ReadFile(log), ::testing::StartsWith("epoch,loss,val_loss\r\n0,"));
   EXPECT_EQ(ReadFile(log + ".old"), before);
+
+  // Lines that are appended while the job waits for its turn.
+  ASSERT_EQ(cluster_.Cairn({"cancel", "1"}).exit_code, 0);
+  job.batches = 1000 * kPerEpoch;
+  job.more = "{}";
+  ASSERT_NO_FATAL_FAILURE(Submit(job));
+  ASSERT_EQ(cluster_.Cairn({"resume", "1"}).exit_code, 0);
+  const std::string appended = ReadFile(log) + "0,1.0,NA\r\n";
+  WriteFile(log, appended);
+  ASSERT_EQ(cluster_.Cairn({"cancel", "3"}).exit_code, 0);
+  const json failed = cluster_.WaitForEnd("1", seconds(60));
+  EXPECT_EQ(failed.value("state", ""), "failed") << failed;
+  EXPECT_THAT(failed.value("error", ""),
+              HasSubstr("csv_logger: " + log + ": has changed since the job wrote it"));
+  EXPECT_EQ(ReadFile(log), appended);
 }
 
 // With 256 updates of 2 batches in an epoch all rates of the warm-up are exact in binary.

@@ -148,7 +148,7 @@ TEST_F(ClusterInference, WorkersWithOtherFilesErrorsAndHangsAreNamed) {
   const std::string points = cluster_.folder("points");
   WriteFile(points, "");
   cluster_.AddFlags("worker", {"--unsafe_testing", "--failpoint_file", points});
-  cluster_.AddFlags("chief", {"--progress_timeout", "7"});
+  cluster_.AddFlags("chief", {"--progress_timeout", "15"});
   for (int worker = 0; worker < 3; ++worker) {
     const std::string folder = cluster_.folder("disk" + std::to_string(worker));
     std::filesystem::create_directories(folder);

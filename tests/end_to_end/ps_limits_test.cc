@@ -41,6 +41,8 @@ using std::chrono::steady_clock;
 using ::testing::HasSubstr;
 
 constexpr uint32_t kBlock = 0;
+// A sanitizer keeps freed memory, so the size of a process says nothing.
+constexpr bool kSanitized = kPatience > 1;
 constexpr char kService[] = "/cairn.proto.ParameterServer/";
 
 // A header for a request about kBlock.
@@ -319,12 +321,12 @@ TEST_F(PsLimits, AClientThatNeverReadsItsRepliesIsDisconnectedAndHoldsNobodyUp) 
   const int64_t before = Kilobytes("VmRSS");
   DeafClient first(port_);
   // Some replies have the same version.
-  while (Kilobytes("VmRSS") < before + kHeld && batch < 5000) {
+  while (kSanitized ? batch < kHeld / 1024 : Kilobytes("VmRSS") < before + kHeld && batch < 5000) {
     first.Pull(0);
     ASSERT_NO_FATAL_FAILURE(Push(&client, batch++));
   }
   const int64_t held = Kilobytes("VmRSS");
-  EXPECT_GE(held - before, kHeld) << "its replies keep nothing in memory";
+  if (!kSanitized) EXPECT_GE(held - before, kHeld) << "its replies keep nothing in memory";
   ASSERT_TRUE(IsConnected(first));
   const auto begin = steady_clock::now();
   std::chrono::duration<double> longest{0};
@@ -341,7 +343,7 @@ TEST_F(PsLimits, AClientThatNeverReadsItsRepliesIsDisconnectedAndHoldsNobodyUp) 
     second.Pull(0);
     ASSERT_NO_FATAL_FAILURE(Push(&client, batch++));
   }
-  EXPECT_LT(Kilobytes("VmRSS"), held + kHeld / 4);
+  if (!kSanitized) EXPECT_LT(Kilobytes("VmRSS"), held + kHeld / 4);
   printf("%ld KiB before, %ld held, %ld held again; ended after %.1f s; longest push %.3f s\n",
          static_cast<long>(before), static_cast<long>(held), static_cast<long>(Kilobytes("VmRSS")),
          time.count(), longest.count());

@@ -5,6 +5,9 @@
 
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "job/model_objectives.h"
 #include "nn/model_union.h"
 
@@ -137,6 +140,53 @@ TEST(VariableRulesTest, VariablesThatAreExcludedFromDecayHaveAnOptimizerWithoutI
   job.mutable_optimizer()->set_exclude_from_weight_decay(2, "(");
   EXPECT_EQ(VariableRules::Create(job, proto::ModelSpec(), variables).status().message(),
             "optimizer.exclude_from_weight_decay: '(' is no regular expression: missing ): (");
+}
+
+// A client that cannot say which rule excludes variables lists all of their names.
+TEST(VariableRulesTest, ThousandsOfVariablesAreExcludedByName) {
+  constexpr int kVariables = 8000;
+  proto::Job job;
+  job.mutable_optimizer()->set_name("adamw");
+  std::vector<nn::VariableSpec> variables(kVariables);
+  std::vector<int> expected(kVariables, 1);
+  for (int i = 0; i < kVariables; ++i) {
+    variables[i].name = absl::StrCat("block_", i / 4, "/dense_", i, "/kernel");
+    if (i % 8 == 0) {
+      expected[i] = 0;
+    } else {
+      job.mutable_optimizer()->add_exclude_from_weight_decay(
+          absl::StrCat("^", variables[i].name, "$"));
+    }
+  }
+  const auto rules = VariableRules::Create(job, proto::ModelSpec(), variables);
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  EXPECT_EQ(rules->optimizer_of, expected);
+}
+
+TEST(VariableRulesTest, PatternsThatCostTooMuchAreRefused) {
+  std::vector<nn::VariableSpec> variables(1);
+  variables[0].name = "a";
+  const auto error = [&](int count, const std::string& pattern) {
+    proto::Job job;
+    job.mutable_optimizer()->set_name("adamw");
+    for (int i = 0; i < count; ++i) {
+      job.mutable_optimizer()->add_exclude_from_weight_decay(pattern);
+    }
+    return std::string(
+        VariableRules::Create(job, proto::ModelSpec(), variables).status().message());
+  };
+  const std::string field = "optimizer.exclude_from_weight_decay: ";
+  EXPECT_EQ(error(10000, "a"), "");
+  EXPECT_EQ(error(10001, "a"),
+            field +
+                "10001 patterns, the most are 10000; use patterns that are in the names of several "
+                "variables");
+  EXPECT_EQ(error(100, "a*"), "");
+  EXPECT_EQ(error(101, "a*"), field +
+                                  "more than 100 patterns contain *, + or {, the last is 'a*'; use "
+                                  "patterns without them");
+  EXPECT_EQ(error(1, std::string(1001, 'a')),
+            field + "'aaaaaaaaaaaaaaaaaaaa...' has 1001 bytes, the most are 1000");
 }
 
 TEST_F(ModelProgramTest, AnObjectiveRunsInEachNthUpdate) {

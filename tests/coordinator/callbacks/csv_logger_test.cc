@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <cmath>
 #include <fstream>
@@ -176,6 +177,28 @@ TEST_F(CsvLoggerTest, AFileThatAnotherJobHasWrittenToIsNotAsItWasLeft) {
   }
 }
 
+// Whatever happens to the file, the record is that of what is in it.
+TEST_F(CsvLoggerTest, TheRecordOfWhatIsWrittenFollowsTheFile) {
+  config_.set_append(true);
+  WriteFile("old\n");
+  CsvLogger log = Make();
+  log.Start(log.SizeBefore());
+  for (int64_t epoch = 0; epoch < 30; ++epoch) {
+    log.Add(epoch, Trained(0.5 / static_cast<double>(epoch + 1)), 0);
+    if (epoch % 10 == 8) WriteFile("other\n");
+    if (epoch == 25) WriteFile("");
+    ASSERT_TRUE(log.Flush().ok());
+    const std::string text = Text();
+    const CsvLogger::Written written = log.written();
+    EXPECT_EQ(written.end, static_cast<int64_t>(text.size()));
+    EXPECT_EQ(written.fingerprint,
+              XXH3_64bits(text.data() + written.begin, text.size() - written.begin))
+        << epoch;
+    EXPECT_TRUE(Make().CheckUnchanged(written).ok());
+    EXPECT_EQ(text.substr(0, written.begin), epoch < 8 ? "old\n" : written.begin > 0 ? "othe" : "");
+  }
+}
+
 TEST_F(CsvLoggerTest, AJobThatHasWrittenNothingOverwritesTheFileUnlessItAppends) {
   WriteFile("old\n");
   EXPECT_TRUE(Make().CheckUnchanged(Make().written()).ok());
@@ -184,6 +207,10 @@ TEST_F(CsvLoggerTest, AJobThatHasWrittenNothingOverwritesTheFileUnlessItAppends)
   log.Start(log.SizeBefore());
   WriteFile("old\n0,1.0,NA\r\n");
   EXPECT_TRUE(absl::IsFailedPrecondition(Make().CheckUnchanged(log.written())));
+  // The file was empty when the job began.
+  EXPECT_TRUE(absl::IsFailedPrecondition(Make().CheckUnchanged({})));
+  WriteFile("");
+  EXPECT_TRUE(Make().CheckUnchanged({}).ok());
 }
 
 TEST_F(CsvLoggerTest, AnotherFileIsNotOverwritten) {

@@ -10,6 +10,8 @@
 namespace cairn::coordinator {
 namespace {
 
+using Result = BatchLeases::Result;
+
 constexpr absl::Duration kStart = absl::Seconds(50);
 
 std::vector<int64_t> Batches(const std::vector<proto::Split>& splits) {
@@ -29,15 +31,17 @@ TEST(BatchLeasesTest, NothingIsLeasedBeyondTheLimit) {
 
 TEST(BatchLeasesTest, OnlyTheFirstResultOfAWorkerThatWasAskedCounts) {
   BatchLeases leases(0, 1);
-  EXPECT_FALSE(leases.Done(WorkerTask(0), 0, kStart)) << "nobody was asked";
+  EXPECT_EQ(leases.Done(WorkerTask(0), 0, kStart), Result::kNotLeased) << "nobody was asked";
   ASSERT_EQ(leases.Grant(WorkerTask(0), 1, 1, kStart).size(), 1u);
-  EXPECT_FALSE(leases.Done(WorkerTask(1), 0, kStart)) << "another worker was asked";
+  EXPECT_EQ(leases.Done(WorkerTask(1), 0, kStart), Result::kNotLeased)
+      << "another worker was asked";
   // A minute later another worker is asked, too.
   const absl::Duration later = kStart + absl::Seconds(61);
   ASSERT_EQ(leases.Grant(WorkerTask(1), 1, 1, later).size(), 1u);
-  EXPECT_TRUE(leases.Done(WorkerTask(1), 0, later));
-  EXPECT_FALSE(leases.Done(WorkerTask(1), 0, later));
-  EXPECT_FALSE(leases.Done(WorkerTask(0), 0, later)) << "another result came before";
+  EXPECT_EQ(leases.Done(WorkerTask(1), 0, later), Result::kFirst);
+  EXPECT_EQ(leases.Done(WorkerTask(1), 0, later), Result::kNotLeased);
+  EXPECT_EQ(leases.Done(WorkerTask(0), 0, later), Result::kRepeated)
+      << "another result came before";
   EXPECT_EQ(leases.missing(), 0);
   EXPECT_TRUE(leases.Grant(WorkerTask(2), 1, 1, later + absl::Minutes(2)).empty());
 }
@@ -47,9 +51,10 @@ TEST(BatchLeasesTest, TheResultOfASlowWorkerCounts) {
   ASSERT_EQ(Batches(leases.Grant(WorkerTask(0), 1, 2, kStart)), (std::vector<int64_t>{0, 1}));
   const absl::Duration later = kStart + absl::Seconds(61);
   ASSERT_EQ(Batches(leases.Grant(WorkerTask(1), 2, 2, later)), (std::vector<int64_t>{0}));
-  EXPECT_TRUE(leases.Done(WorkerTask(0), 0, later)) << "another worker has its lease now";
-  EXPECT_FALSE(leases.Done(WorkerTask(1), 0, later));
-  EXPECT_TRUE(leases.Done(WorkerTask(0), 1, later)) << "nobody has its lease now";
+  EXPECT_EQ(leases.Done(WorkerTask(0), 0, later), Result::kFirst)
+      << "another worker has its lease now";
+  EXPECT_EQ(leases.Done(WorkerTask(1), 0, later), Result::kRepeated);
+  EXPECT_EQ(leases.Done(WorkerTask(0), 1, later), Result::kFirst) << "nobody has its lease now";
   EXPECT_TRUE(leases.Grant(WorkerTask(1), 2, 2, later).empty());
   EXPECT_EQ(leases.missing(), 0);
 }
@@ -63,10 +68,10 @@ TEST(BatchLeasesTest, BatchesThatAreTakenBackGoToOthersAndCountOnce) {
   leases.TakeBack(WorkerTask(1));
   EXPECT_EQ(leases.leased(WorkerTask(0)), 0);
   ASSERT_EQ(Batches(leases.Grant(WorkerTask(1), 1, 2, kStart)), (std::vector<int64_t>{0, 1}));
-  EXPECT_TRUE(leases.Done(WorkerTask(0), 0, kStart));
-  EXPECT_FALSE(leases.Done(WorkerTask(1), 0, kStart));
-  EXPECT_TRUE(leases.Done(WorkerTask(1), 1, kStart));
-  EXPECT_FALSE(leases.Done(WorkerTask(0), 1, kStart));
+  EXPECT_EQ(leases.Done(WorkerTask(0), 0, kStart), Result::kFirst);
+  EXPECT_EQ(leases.Done(WorkerTask(1), 0, kStart), Result::kRepeated);
+  EXPECT_EQ(leases.Done(WorkerTask(1), 1, kStart), Result::kFirst);
+  EXPECT_EQ(leases.Done(WorkerTask(0), 1, kStart), Result::kRepeated);
 }
 
 // Workers that come and go at random: each batch counts once.
@@ -91,7 +96,7 @@ TEST(BatchLeasesTest, EachBatchCountsOnceWhicheverWorkersAreLost) {
           batches.push_back(batch);
         }
       } else {
-        if (leases.Done(WorkerTask(worker), batches.back(), now)) {
+        if (leases.Done(WorkerTask(worker), batches.back(), now) == Result::kFirst) {
           EXPECT_TRUE(counted.insert(batches.back()).second);
         }
         batches.pop_back();
