@@ -6,8 +6,6 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "job/model_objectives.h"
 #include "nn/model_union.h"
 
