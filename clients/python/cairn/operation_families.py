@@ -13,7 +13,6 @@ _FUNCTIONS = {
     "HardSigmoid": ("hard_sigmoid", {}), "LogSigmoid": ("log_sigmoid", {}),
     **{name: (name, {}) for name in ("Cos", "Log", "Reciprocal", "Sign", "Sin", "Sqrt")},
 }
-_LARGEST_POWER = 8
 _EPSILON = 1e-7  # keras.config.epsilon(), by which losses keep their logarithms finite.
 
 
@@ -46,6 +45,16 @@ def _of_two(method):
     return lambda op: getattr(op, method)(*_two(op))
 
 
+def _of_truths(method):
+    def function(op):
+        left, right = _two(op)
+        if not isinstance(left, Tensor) or not isinstance(right, Tensor):
+            op.fails("of other arguments than tensors of the model")
+        return getattr(op, method)(op.truth(left), op.truth(right))
+
+    return function
+
+
 def _of_one(function):
     return lambda op: function(op, op.arguments[0])
 
@@ -57,24 +66,54 @@ def _power(op):
         if logarithm is None:
             op.fails("of a number to the power of a tensor")
         return op.apply("exponential", op.times(exponent, logarithm))
-    if exponent == 0.5:
-        return op.apply("Sqrt", base)
-    if exponent == -1:
-        return op.apply("Reciprocal", base)
-    if exponent == 1:
-        return op.add("Identity", {}, base, base.shape)
-    if isinstance(exponent, (int, float)) and exponent in range(2, _LARGEST_POWER + 1):
-        return op.merge("Multiply", [base] * int(exponent))  # x ** 2.0 is a whole power, too.
     if not isinstance(exponent, (int, float)):
         op.fails("with an array of powers")
-    return op.apply("exponential", op.rescale(op.apply("Log", base), float(exponent)))
+    op.must_be_finite(exponent)
+    if exponent == 0.5:
+        return op.apply("Sqrt", base)
+    power = _positive_power(op, base, abs(exponent))
+    return op.apply("Reciprocal", power) if exponent < 0 else power
+
+
+def _positive_power(op, base, exponent):
+    whole = int(exponent)
+    if exponent == 0:
+        return op.constant_like(base, 1.0)
+    if whole == exponent:
+        return _whole_power(op, base, whole)
+    if whole == 0:
+        return op.apply("exponential", op.rescale(op.apply("Log", base), exponent))
+    # 0 for the base 0, which has a logarithm of 1 in place of its own. NaN for a negative one.
+    nonzero = op.nonzero(base)
+    logarithm = op.apply("Log", op.plus(base, op.inverse(nonzero)))
+    rest = op.apply("exponential", op.rescale(logarithm, exponent - whole))
+    return op.times(_whole_power(op, base, whole), op.times(rest, nonzero))
+
+
+def _whole_power(op, base, exponent):
+    """By repeated squares."""
+    if exponent == 1:
+        return op.add("Identity", {}, base, base.shape)
+    half = _whole_power(op, base, exponent // 2) if exponent > 3 else base
+    return op.merge("Multiply", [half, half] + [base] * (exponent % 2))
 
 
 def _absolute(op, tensor):
-    return op.merge("Maximum", [tensor, op.rescale(tensor, -1.0)])
+    return op.times(tensor, op.apply("Sign", tensor))
+
+
+def _divide_no_nan(op):
+    """0 for a divisor of 0."""
+    left, right = _two(op)
+    if not isinstance(right, Tensor):
+        return op.times(left, 0.0) if right == 0 else op.over(left, right)
+    nonzero = op.nonzero(right)
+    quotient = op.over(left, op.plus(right, op.inverse(nonzero)))
+    return op.times(quotient, nonzero)
 
 
 def _leaky_relu(op, tensor):
+    op.must_be_of_examples(tensor)
     return op.add("LeakyReLU", {"negative_slope": op.config.get("negative_slope", 0.2)}, tensor,
                   tensor.shape)
 
@@ -99,10 +138,17 @@ def _where(op):
     if len(op.arguments) != 3:
         op.fails()
     condition, there, elsewhere = op.arguments
+    if not isinstance(condition, Tensor):
+        op.fails("with a condition that is no tensor of the model")
+    condition = op.truth(condition)
     if not isinstance(there, Tensor) and not isinstance(elsewhere, Tensor):
+        if isinstance(there, (list, dict)) or isinstance(elsewhere, (list, dict)):
+            op.fails("of two arrays of numbers")
+        op.must_be_finite(there)
         return op.plus(op.times(condition, there - elsewhere), elsewhere)
     parts = [op.times(truth, value) for truth, value in
-             ((condition, there), (op.inverse(condition), elsewhere)) if value != 0]
+             ((condition, there), (op.inverse(condition), elsewhere))
+             if isinstance(value, (Tensor, list)) or value != 0]
     return op.plus(*parts) if len(parts) == 2 else parts[0]
 
 
@@ -135,7 +181,11 @@ def _reduced(op, how, tensor, axes, keeps):
             op.fails(f"ord is {op.config['ord']!r}")
         return op.apply("Sqrt", op.reduce("Sum", op.square(tensor), axes, keeps))
     if how == "Logsumexp":
-        return op.apply("Log", op.reduce("Sum", op.apply("exponential", tensor), axes, keeps))
+        largest = op.reduce("Max", tensor, axes, True)
+        total = op.reduce("Sum", op.apply("exponential", op.minus(tensor, largest)), axes, True)
+        result = op.plus(op.apply("Log", total), largest)
+        return result if keeps else op.reshape(result, [
+            size for i, size in enumerate(tensor.shape) if i not in axes])
     if how in ("Var", "Std"):
         deviation = op.minus(tensor, op.reduce("Mean", tensor, axes, True))
         variance = op.reduce("Mean", op.square(deviation), axes, keeps)
@@ -153,7 +203,11 @@ def _reshape(op, tensor):
     batch, *rest = target
     if batch not in (-1, None) or not rest and tensor.shape != (1,):
         op.fails(f"to {op.config['newshape']}: the first axis must be -1")
-    return op.reshape(tensor, _without_unknown(rest, tensor), rank=len(rest))
+    shape = _without_unknown(rest, tensor)
+    if _product(shape) != _product(tensor.shape):
+        op.fails(f"from {(None, *tensor.shape)} to {op.config['newshape']}, which changes the number "
+                 f"of examples")
+    return op.reshape(tensor, shape, rank=len(rest))
 
 
 def _without_unknown(shape, tensor):
@@ -307,6 +361,8 @@ def _broadcast_to(op, tensor):
 
 def _same(op):
     tensor = op.arguments[0]
+    if op.config.get("dtype") == "bool":
+        return op.as_whole(op.truth(tensor), True)
     kinds = {op.config.get("dtype") or tensor.dtype, tensor.dtype}
     is_whole = tensor.is_whole or tensor.dtype == "bool"
     if len(kinds) > 1 and not is_whole and not kinds <= {"float32", "bool"}:
@@ -495,7 +551,8 @@ _FAMILIES = {
     **dict.fromkeys(("Softmax", "LogSoftmax"), (_of_one(_softmax), ("axis",))),
     "Add": (_of_two("plus"), ()), "Subtract": (_of_two("minus"), ()),
     "Multiply": (_of_two("times"), ()),
-    **dict.fromkeys(("TrueDivide", "Divide", "DivideNoNan"), (_of_two("over"), ())),
+    **dict.fromkeys(("TrueDivide", "Divide"), (_of_two("over"), ())),
+    "DivideNoNan": (_divide_no_nan, ()),
     "Maximum": (_of_two("larger"), ()), "Minimum": (_of_two("smaller"), ()),
     **dict.fromkeys(("Square", "Power"), (_power, ())),
     **dict.fromkeys(("Abs", "Absolute"), (_of_one(_absolute), ())),
@@ -513,8 +570,8 @@ _FAMILIES = {
     "GreaterEqual": (lambda op: op.inverse(_less(op, *_two(op))), ()),
     "Equal": (lambda op: op.inverse(_unequal(op, *_two(op))), ()),
     "NotEqual": (lambda op: _unequal(op, *_two(op)), ()),
-    "LogicalAnd": (_of_two("times"), ()), "LogicalOr": (_of_two("larger"), ()),
-    "LogicalNot": (_of_one(lambda op, x: op.inverse(x)), ()),
+    "LogicalAnd": (_of_truths("times"), ()), "LogicalOr": (_of_truths("larger"), ()),
+    "LogicalNot": (_of_one(lambda op, x: op.inverse(op.truth(x))), ()),
     "Where": (_where, ()),
     **dict.fromkeys(("Mean", "Sum", "Max", "Min", "Average", "Amax", "Amin", "Var", "Std",
                      "Logsumexp"), (_reduction, ("axis", "keepdims"))),

@@ -196,6 +196,10 @@ class Operation:
             return None
         return numbers
 
+    def must_be_finite(self, number):
+        if not math.isfinite(number):
+            self.fails(f"of the number {number}; a job's numbers are finite")
+
     def of_pair(self, left, right):
         """(tensor, number or channels, False) or (left, right, None) of two arguments.
 
@@ -209,6 +213,7 @@ class Operation:
             return left, right, None
         if isinstance(other, bool) or not isinstance(other, (int, float, list)):
             self.fails("its arguments are neither tensors of the model nor numbers")
+        _each(self.must_be_finite, other)
         fitting = self.fitting(other, tensor)
         if fitting is not None:
             return tensor, fitting, is_right
@@ -240,23 +245,35 @@ class Operation:
             return self.merge("Multiply", [tensor, self.apply("Reciprocal", other)])
         if is_right:
             return self.rescale(self.apply("Reciprocal", tensor), other)
-        return self.rescale(tensor, _each(lambda each: 1 / each, other))
+        return self.rescale(tensor, _each(self._reciprocal, other))
+
+    def _reciprocal(self, number):
+        if number == 0:
+            self.fails("by 0")
+        return 1 / number
+
+    def constant_like(self, tensor, numbers):
+        """Numbers for each example, or the same for all if the tensor is.
+
+        Those of the tensor may be infinite, and Sign makes them finite.
+        """
+        return self.rescale(self.apply("Sign", tensor), 0.0, numbers)
+
+    def choose(self, class_name, left, right):
+        """The maximum or minimum, whose gradient is that of `left` where both are equal."""
+        tensor, other, is_right = self.of_pair(left, right)
+        if is_right is None:
+            return self.merge(class_name, [tensor, other])
+        both = [tensor, self.constant_like(tensor, other)]
+        return self.merge(class_name, both[::-1] if is_right else both)
 
     def larger(self, left, right):
         """The maximum."""
-        tensor, other, is_right = self.of_pair(left, right)
-        if is_right is None:
-            return self.merge("Maximum", [tensor, other])
-        above = self.apply("relu", self.rescale(tensor, 1.0, _each(lambda each: -each, other)))
-        return self.rescale(above, 1.0, other)
+        return self.choose("Maximum", left, right)
 
     def smaller(self, left, right):
         """The minimum."""
-        tensor, other, is_right = self.of_pair(left, right)
-        if is_right is None:
-            return self.merge("Minimum", [tensor, other])
-        below = self.apply("relu", self.rescale(tensor, -1.0, other))
-        return self.rescale(below, -1.0, other)
+        return self.choose("Minimum", left, right)
 
     def square(self, tensor):
         return self.merge("Multiply", [tensor, tensor])
@@ -264,6 +281,14 @@ class Operation:
     def positive(self, tensor):
         """1 where the number is positive, else 0."""
         return self.apply("relu", self.apply("Sign", tensor))
+
+    def nonzero(self, tensor):
+        """1 where the number is not 0, else 0."""
+        return self.square(self.apply("Sign", tensor))
+
+    def truth(self, tensor):
+        """1 for true, else 0."""
+        return tensor if tensor.dtype == "bool" else self.nonzero(tensor)
 
     def inverse(self, tensor):
         """1 - x: the other truth value."""
@@ -435,6 +460,11 @@ class Translation:
         one = {**node, "config": config, "inbound_nodes": [node["inbound_nodes"][number]]}
         # A cast to the same type returns its argument, with the mask.
         operation = Operation(one, self._tensor, self.weights, self._masks and kind != "Cast")
-        result = operation.finish(families.translated(operation))
+        try:
+            result = operation.finish(families.translated(operation))
+        except NotSupported:
+            raise
+        except Exception as error:
+            operation.fails(f"with these arguments ({type(error).__name__}: {error})")
         self._results[name, number] = result
         self.layers.extend(operation.layers)

@@ -7,6 +7,7 @@ TensorFlow's functions become Keras's operations.
 import contextlib
 import importlib
 import inspect
+import sys
 
 import keras
 from keras.src.backend.common import keras_tensor
@@ -19,7 +20,9 @@ _MODULES = [importlib.import_module(f"keras.src.ops.{name}") for name in
             ("core", "einops", "image", "linalg", "math", "nn", "numpy", "operation")]
 _OPERATORS = ["__getitem__", "__neg__", "__pos__", "__abs__",
               *(f"__{side}{name}__" for name in ("add", "sub", "mul", "truediv", "pow", "matmul")
-                for side in ("", "r")), "__lt__", "__le__", "__gt__", "__ge__"]
+                for side in ("", "r")), "__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"]
+_RANDOM = ("normal", "uniform", "truncated_normal", "binomial", "beta", "gamma", "poisson", "randint",
+           "categorical", "shuffle", "dropout", "uniform_full_int")  # Keras's and TensorFlow's.
 _trace = None  # The Trace that records now.
 
 
@@ -44,8 +47,17 @@ class Trace:
         for module in _MODULES:
             self._set(module, "any_symbolic_tensors", self._any_symbolic)
         symbolic_call = keras.Operation.symbolic_call
-        self._set(keras.Operation, "symbolic_call", lambda operation, *args, **kwargs: symbolic_call(
-            operation, *self.symbolic(args), **self.symbolic(kwargs)))
+
+        def called(operation, *args, **kwargs):
+            args, kwargs = self.symbolic(args), self.symbolic(kwargs)
+            with self.recording(False):
+                return symbolic_call(operation, *args, **kwargs)
+
+        self._set(keras.Operation, "symbolic_call", called)
+        # A symbolic tensor has no comparison of its own: Python would compare identities.
+        for name, function in ("__eq__", ops.equal), ("__ne__", ops.not_equal):
+            self._set(keras.KerasTensor, name, self._comparison(name, function))
+        self._set(keras.KerasTensor, "__hash__", object.__hash__)
         for name in _OPERATORS:
             self._set(Variable, name, self._operator(name))
         for name in "assign", "assign_add", "assign_sub":
@@ -55,10 +67,15 @@ class Trace:
             for name in ("__array__", "numpy", "__tf_tensor__"):
                 if name in vars(kind):
                     self._set(kind, name, self._converting(kind, name))
-        normal = keras.random.normal
-        self._set(keras.random, "normal", lambda shape, mean=0.0, stddev=1.0, *args, **kwargs:
-                  self.noise(shape, mean, stddev) if self.is_of_batch(shape) else
-                  normal(shape, mean, stddev, *args, **kwargs))
+        for owner, name in _without_dispatch():
+            self._set(owner, name, self._asking_dispatcher(owner, name))
+        for owner in _random_modules():
+            for name in vars(owner):
+                if name.removeprefix("stateless_") in _RANDOM:
+                    self._set(owner, name, self._drawing(owner, name))
+        dtype = Variable.dtype.fget
+        self._set(Variable, "dtype", property(
+            lambda variable: _WeightType(dtype(variable)) if self._is_recording else dtype(variable)))
         value = Variable.value.fget
         self._set(Variable, "value", property(
             lambda variable: self.tensor(variable) if self._is_recording else value(variable)))
@@ -70,8 +87,10 @@ class Trace:
         self._stack.close()
 
     def _set(self, owner, name, value):
-        before = getattr(owner, name) if inspect.ismodule(owner) else vars(owner)[name]
-        self._stack.callback(setattr, owner, name, before)
+        if name in vars(owner):
+            self._stack.callback(setattr, owner, name, vars(owner)[name])
+        else:
+            self._stack.callback(delattr, owner, name)
         setattr(owner, name, value)
 
     @contextlib.contextmanager
@@ -133,6 +152,45 @@ class Trace:
 
         return operator
 
+    def _comparison(self, name, function):
+        original = getattr(keras.KerasTensor, name)
+
+        def compare(tensor, other):
+            if not self._is_recording or other is None:
+                return original(tensor, other)
+            return function(tensor, other)
+
+        return compare
+
+    def _asking_dispatcher(self, owner, name):
+        original = vars(owner)[name]
+
+        def function(*args, **kwargs):
+            if self._is_recording and self.is_symbolic((args, kwargs)):
+                return _called(original, original.__name__, args, kwargs, self)
+            return original(*args, **kwargs)
+
+        return function
+
+    def _drawing(self, owner, name):
+        """A random function, whose numbers would be the same in each batch as a constant."""
+        original = vars(owner)[name]
+
+        def draw(*args, **kwargs):
+            if not self._is_recording:
+                return original(*args, **kwargs)
+            bound = inspect.signature(original).bind(*args, **kwargs)
+            bound.apply_defaults()
+            arguments = bound.arguments
+            if name == "normal" and self.is_of_batch(arguments.get("shape")):
+                return self.noise(arguments["shape"], arguments["mean"], arguments["stddev"])
+            raise NotSupported(
+                f"{owner.__name__}.{name} is called, whose numbers would be the same in each batch: "
+                f"a job draws normal numbers for each example, with keras.random.normal and a shape "
+                f"that begins with ops.shape(x)[0]")
+
+        return draw
+
     def _refusing(self, name, reason):
         original = vars(Variable)[name]
 
@@ -157,54 +215,113 @@ class Trace:
         return method
 
 
+def _random_modules():
+    modules = [keras.random]
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow
+        modules += [tensorflow.random, tensorflow.random.Generator]
+    other = sys.modules.get("keras._tf_keras.keras.random")  # That of tf.keras.
+    return [*modules, other] if other is not None else modules
+
+
+def _without_dispatch():
+    """TensorFlow's functions that fail with a weight before they ask a dispatcher."""
+    if keras.backend.backend() != "tensorflow":
+        return []
+    import tensorflow
+    return [(tensorflow, "clip_by_value"), (tensorflow.nn, "softmax"), (tensorflow.nn, "log_softmax")]
+
+
+class _WeightType(str):
+    """The type of a symbolic weight.
+
+    TensorFlow takes a weight for a tensor of its own, whose type has other attributes. It asks the
+    dispatcher after a TypeError, and not after an AttributeError.
+    """
+
+    def __getattr__(self, name):
+        if name in ("as_datatype_enum", "is_complex", "is_floating", "is_integer", "is_bool",
+                    "base_dtype", "real_dtype", "as_numpy_dtype", "_type_enum"):
+            raise TypeError("a symbolic weight")
+        raise AttributeError(name)
+
+
 # ------------------------------------------------------------------------------ TensorFlow's functions
 
 
 def _of(name, count=1):
     """Keras's operation of this name, of the first `count` arguments."""
-    return lambda *values: getattr(ops, name)(*values[:count])
+    return name, count
 
 
-def _matmul(a, b, transpose_a=False, transpose_b=False, *_):
+def _matmul(a, b, transpose_a=False, transpose_b=False):
     def transposed(x):
         return ops.swapaxes(x, -1, -2)
 
     return ops.matmul(transposed(a) if transpose_a else a, transposed(b) if transpose_b else b)
 
 
+def _norm(tensor, ord="euclidean", axis=None, keepdims=False):
+    return ops.norm(tensor, None if ord == "euclidean" else ord, axis, keepdims)
+
+
 _REDUCTIONS = ("mean", "sum", "max", "min")
-# By the function's name in TensorFlow: a function of its arguments in their order, without `name`.
+# By the function's __name__ in TensorFlow: a function of some of its arguments by their names, or
+# _of. Any other argument must have its default.
 _FUNCTIONS = {
     **{name: _of(name) for name in (
         "abs", "square", "sqrt", "rsqrt", "exp", "expm1", "log", "log1p", "sign", "sin", "cos", "tanh",
-        "sigmoid", "relu", "relu6", "softplus", "softsign", "elu", "selu", "reciprocal", "negative",
+        "sigmoid", "relu", "relu6", "softplus", "softsign", "elu", "selu", "reciprocal",
         "logical_not")},
     **{name: _of(name, 2) for name in (
         "add", "subtract", "multiply", "divide", "maximum", "minimum", "less", "less_equal", "greater",
-        "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "reshape", "squeeze",
-        "expand_dims", "stack", "transpose", "cast", "tensordot", "divide_no_nan")},
+        "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "reshape", "stack", "cast",
+        "broadcast_to", "leaky_relu", "gelu")},
     **{f"reduce_{name}": _of(name, 3) for name in _REDUCTIONS},
     "reduce_variance": _of("var", 3), "reduce_std": _of("std", 3),
-    "reduce_logsumexp": _of("logsumexp", 3),
+    "reduce_logsumexp": _of("logsumexp", 3), "neg": _of("negative"),
+    "squeeze_v2": _of("squeeze", 2), "expand_dims_v2": _of("expand_dims", 2),
+    "transpose_v2": _of("transpose", 2), "div_no_nan": _of("divide_no_nan", 2),
     "truediv": _of("true_divide", 2), "pow": _of("power", 2), "where_v2": _of("where", 3),
-    "concat": lambda values, axis, *_: ops.concatenate(values, axis),
-    "clip_by_value": _of("clip", 3), "matmul": _matmul, "shape_v2": _of("shape"),
-    "squared_difference": lambda x, y, *_: ops.square(x - y),
-    "softmax_v2": lambda x, axis=None, *_: ops.softmax(x, -1 if axis is None else axis),
-    "log_softmax_v2": lambda x, axis=None, *_: ops.log_softmax(x, -1 if axis is None else axis),
-    "leaky_relu": _of("leaky_relu", 2), "swish": _of("silu"), "gelu": _of("gelu", 2),
-    "zeros_like_v2": _of("zeros_like"), "ones_like_v2": _of("ones_like"),
-    "convert_to_tensor_v2_with_dispatch": lambda value, *_: value, "identity": lambda x, *_: x,
-    "sigmoid_cross_entropy_with_logits_v2": lambda labels, logits, *_: ops.binary_crossentropy(
+    "tensordot": _of("tensordot", 3), "swish": _of("silu"),
+    "zeros_like_v2": _of("zeros_like"), "ones_like_v2": _of("ones_like"), "shape_v2": _of("shape"),
+    "clip_by_value": _of("clip", 3), "matmul": _matmul, "norm_v2": _norm,
+    "concat": lambda values, axis: ops.concatenate(values, axis),
+    "squared_difference": lambda x, y: ops.square(x - y),
+    "softmax_v2": lambda logits, axis=None: ops.softmax(logits, -1 if axis is None else axis),
+    "log_softmax_v2": lambda logits, axis=None: ops.log_softmax(logits, -1 if axis is None else axis),
+    "convert_to_tensor_v2_with_dispatch": lambda value: value, "identity": lambda input: input,
+    "sigmoid_cross_entropy_with_logits_v2": lambda labels, logits: ops.binary_crossentropy(
         labels, logits, from_logits=True),
-    "norm_v2": lambda x, order="euclidean", axis=None, keepdims=False, *_: ops.norm(
-        x, axis=axis, keepdims=keepdims),
-    "broadcast_to": _of("broadcast_to", 2), "gather_v2": lambda x, ids, _=None, axis=None, *__:
-        ops.take(x, ids, axis=axis or 0),
-    "embedding_lookup_v2": lambda x, ids, *_: ops.take(x, ids, axis=0),
-    "einsum": lambda equation, *values: ops.einsum(equation, *values),
+    "gather_v2": lambda params, indices, axis=None: ops.take(params, indices, axis=axis or 0),
+    "embedding_lookup_v2": lambda params, ids: ops.take(params, ids, axis=0),
+    "einsum": lambda equation, inputs: ops.einsum(equation, *inputs),
 }
 _dispatched = False
+
+
+def _called(op, name, args, kwargs, trace):
+    """The result of TensorFlow's function `op` of symbolic tensors."""
+    function = _FUNCTIONS.get(name)
+    if function is None:
+        raise NotSupported(f"tf.{name} is no operation that a job has: use keras.ops")
+    signature = inspect.signature(op)
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    given = {key: keras.backend.standardize_dtype(value) if hasattr(type(value), "as_numpy_dtype")
+             else value for key, value in bound.arguments.items() if key != "name"}
+    given = dict(zip(given, trace.symbolic(tuple(given.values()))))
+    read = list(given)[:function[1]] if isinstance(function, tuple) else \
+        list(inspect.signature(function).parameters)
+    for key, value in given.items():
+        default = signature.parameters[key].default
+        if key not in read and value is not default and \
+                (trace.is_symbolic(value) or value not in (default, {})):
+            raise NotSupported(f"tf.{name} has the argument {key}={value!r}, which no operation of a "
+                               f"job has: use keras.ops")
+    if isinstance(function, tuple):
+        return getattr(ops, function[0])(*(given[key] for key in read))
+    return function(**{key: given[key] for key in read if key in given})
 
 
 def _dispatch_tensorflow():
@@ -217,25 +334,8 @@ def _dispatch_tensorflow():
 
     class Dispatcher(dispatch.GlobalOpDispatcher):
         def handle(self, op, args, kwargs):
-            name = getattr(op, "__name__", str(op))
-            if _trace is not None and name == "random_normal":
-                shape, *others = [*args, *(each for key, each in kwargs.items() if key == "shape")]
-                if _trace.is_of_batch(shape):
-                    return _trace.noise(shape, *others[:2])
             if _trace is None or not _trace.is_symbolic((args, kwargs)):
                 return self.NOT_SUPPORTED
-            function = _FUNCTIONS.get(name)
-            if function is None:
-                raise NotSupported(f"tf.{name} is no operation that a job has: use keras.ops")
-            bound = inspect.signature(op).bind(*args, **kwargs)
-            bound.apply_defaults()
-            bound.arguments.pop("name", None)
-            bound.arguments.pop("kwargs", None)
-            values = list(bound.arguments.values())
-            if name == "einsum":
-                values[1:] = values[1]
-            return function(*_trace.symbolic(tuple(
-                keras.backend.standardize_dtype(each) if hasattr(each, "as_numpy_dtype") else each
-                for each in values)))
+            return _called(op, getattr(op, "__name__", str(op)), args, kwargs, _trace)
 
     Dispatcher().register()
