@@ -216,6 +216,21 @@ class Weights(unittest.TestCase):
                     with self.assertRaisesRegex(cairn.NotSupported, f"{name} has a mask"):
                         cluster.fit(each, ids, rows()[1], verbose=0)
 
+    def test_masks_that_are_computed_are_refused(self):
+        class Reader(layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.table = layers.Embedding(4, 3)
+                self.lstm = layers.LSTM(2)
+
+            def call(self, ids):
+                return self.lstm(self.table(ids), mask=ops.not_equal(ids, 0))
+
+        model = keras.Sequential([keras.Input((5,)), Reader(), layers.Dense(1)])
+        model.compile("sgd", "mse")
+        with self.assertRaisesRegex(cairn.NotSupported, "LSTM .*is called with a mask"):
+            cluster.fit(model, np.zeros((96, 5), np.int32), rows()[1], verbose=0)
+
 
 class Losses(unittest.TestCase):
     def test_functions_of_tensorflow(self):

@@ -222,6 +222,12 @@ class _Inlined(contextlib.ContextDecorator):
         if symbolic and self._is_open(layer):
             return self._regularized(layer, run(layer, args, kwargs, self.trace))
         args, kwargs = _without_training(args, kwargs)
+        if kwargs.get("mask") is not None and args and \
+                keras.backend.is_keras_tensor(args[0]) and \
+                getattr(args[0], "_keras_mask", None) is None:
+            raise NotSupported(f"{type(layer).__name__} {layer.name} is called with a mask, and its "
+                               f"input has none: a job has the masks of an Embedding with mask_zero "
+                               f"and of Masking")
         with self.trace.recording(False):
             return call(layer, *args, **kwargs)
 
