@@ -132,7 +132,7 @@ constexpr int kMixedMost = 1000;
 
 absl::Status CheckMix(const std::string& path, const proto::DataSource& source) {
   const std::string other =
-      OtherField(source, {"mix", "one_hot", "one_hot_outputs", "drop_remainder"});
+      OtherField(source, {"mix", "one_hot", "one_hot_outputs", "drop_remainder", "standardize"});
   if (!other.empty()) {
     return Invalid(path, ".", other,
                    ": stands beside \"mix\"; set it in the sources of the mixture");
@@ -271,6 +271,11 @@ void AddFiles(const std::string& path, FileNames* files, std::vector<DataFile>* 
 }  // namespace
 
 absl::Status CheckJobData(const proto::Job& job) {
+  if (!job.train().mix().empty() && job.train().standardize()) {
+    return Invalid(
+        "train.standardize: is not for a mixture; use \"scale\" in its sources, or a layer of the "
+        "model");
+  }
   // Training without labels is for objectives of several models.
   CAIRN_RETURN_IF_ERROR(CheckSource("train", job.train(), !HasModels(job) || UsesLabels(job)));
   if (job.has_validation()) {
@@ -378,6 +383,7 @@ std::vector<proto::DataSource> SourcesOf(const proto::DataSource& source) {
   for (const proto::MixedSource& mixed : source.mix()) {
     proto::DataSource& each = sources.emplace_back(mixed.source());
     if (source.one_hot()) each.set_one_hot(true);
+    if (source.standardize()) each.set_standardize(true);
     *each.mutable_one_hot_outputs() = source.one_hot_outputs();
   }
   return sources;

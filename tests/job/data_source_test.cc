@@ -98,6 +98,9 @@ TEST(DataSourceTest, MistakesInMixturesAreNamed) {
   const std::vector<Case> cases = {
       {mix(good, R"(, "npy": {"features": ["x"], "labels": ["y"]})"),
        R"(train.npy: stands beside "mix"; set it in the sources of the mixture)"},
+      {mix(good, R"(, "standardize": true)"),
+       R"(train.standardize: is not for a mixture; use "scale" in its sources, or a layer of the )"
+       "model"},
       {mix(good, R"(, "scale": 2)"),
        R"(train.scale: stands beside "mix"; set it in the sources of the mixture)"},
       {mix(R"({"weight": 2})"),
