@@ -110,6 +110,21 @@ TEST(RowSelectionTest, RandomPipelinesAreThoseOfLists) {
     }
     ASSERT_TRUE(selection.ok()) << selection.status() << source.DebugString();
     ASSERT_EQ(ExamplesOf(*selection), expected) << source.DebugString();
+    ASSERT_EQ(selection->is_window(), has_window);
+    std::set<int64_t> used;
+    std::vector<int64_t> checked;
+    for (const Example& each : expected) used.insert(each.rows.begin(), each.rows.end());
+    const RowSelection single = selection->Rows();
+    for (int64_t i = 0; i < single.examples(); ++i) {
+      for (int64_t place = 0; place < single.size(); ++place) {
+        checked.push_back(single.RowOf(i, place));
+      }
+    }
+    std::sort(checked.begin(), checked.end());
+    ASSERT_TRUE(std::includes(checked.begin(), checked.end(), used.begin(), used.end()));
+    // Not more than the windows have together, and than there are.
+    ASSERT_LE(checked.size(), expected.size() * selection->size());
+    ASSERT_LE(checked.size(), rows.size());
     if (is_filtered) continue;
     std::set<int64_t> contained;
     for (size_t i = 0; i < expected.size(); i += 2) {
