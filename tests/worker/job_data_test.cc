@@ -113,15 +113,39 @@ TEST(JobDataTest, ThePipelineComesBeforeTheValidationFraction) {
 }
 
 TEST(JobDataTest, PredictionsAreOfAllRowsAndKeepWindows) {
-  proto::JobPlan plan = LinePlan(TenNumbers(R"(})"));
-  plan.mutable_job()->mutable_train()->add_pipeline()->mutable_window()->set_size(1);
-  plan.mutable_job()->mutable_train()->add_pipeline()->set_take(3);
-  *plan.mutable_job()->mutable_validation() = plan.job().train();
-  plan.mutable_job()->mutable_validation()->clear_pipeline();
-  const auto model = nn::Model::Create(plan.model());
-  const auto inputs = LoadInputs(plan, **model, {});
-  ASSERT_TRUE(inputs.ok()) << inputs.status();
-  EXPECT_EQ((*inputs)->examples(), 10);
+  for (const int64_t label_offset : {1, 20}) {
+    proto::JobPlan plan = LinePlan(TenNumbers(R"(})"));
+    auto& window = *plan.mutable_job()->mutable_train()->add_pipeline()->mutable_window();
+    window.set_size(2);
+    window.set_shift(1);
+    window.set_label_offset(label_offset);
+    plan.mutable_job()->mutable_train()->add_pipeline()->set_take(3);
+    *plan.mutable_job()->mutable_validation() = plan.job().train();
+    plan.mutable_job()->mutable_validation()->clear_pipeline();
+    // As cli::PredictionSource makes it.
+    plan.mutable_job()->mutable_validation()->mutable_npy()->clear_labels();
+    *plan.mutable_model() =
+        nn::testing::SpecOf({{"in", "InputLayer", R"({"batch_shape": [null, 2, 1]})"},
+                             {"flat", "Flatten", "{}"},
+                             {"out", "Dense", R"({"units": 1})"}});
+    const auto model = nn::Model::Create(plan.model());
+    const auto inputs = LoadInputs(plan, **model, {});
+    ASSERT_TRUE(inputs.ok()) << inputs.status();
+    ASSERT_EQ((*inputs)->examples(), 9);
+    std::vector<float> values(4);
+    ASSERT_TRUE((*inputs)->ReadInput(0, {0, 8}, values.data()).ok());
+    EXPECT_EQ(values, (std::vector<float>{0, 1, 8, 9}));
+  }
+}
+
+TEST(JobDataTest, AFilterThatKeepsNoRowOfACsvFileIsNamed) {
+  const std::string csv = Quoted(WriteDataFile("none.csv", "x,y\n1,0\n"));
+  const proto::JobPlan plan =
+      LinePlan(R"({"train": {"csv": {"files": [)" + csv +
+               R"(], "features": [{"name": "x"}], "labels": [{"name": "y"}]},
+                  "pipeline": [{"filter": "x > 1"}, {"take": 1}]}})");
+  EXPECT_EQ(InspectJob(InspectOf(plan), {}).error(),
+            "job field train.csv: no row is left for which \"filter\" is true");
 }
 
 // The numbers from `first` on as features and labels.
