@@ -128,7 +128,8 @@ std::string OtherField(const proto::DataSource& source, const std::vector<std::s
   return "";
 }
 
-constexpr int kMixedMost = 1000;
+// Each example is found by a search through the sources (worker/data/mixture.h).
+constexpr int kMixedMost = 100;
 
 absl::Status CheckMix(const std::string& path, const proto::DataSource& source) {
   const std::string other =
@@ -155,11 +156,12 @@ absl::Status CheckMix(const std::string& path, const proto::DataSource& source) 
       const bool is_set = member->is_repeated() ? reflection->FieldSize(mixed.source(), member) > 0
                                                 : reflection->HasField(mixed.source(), member);
       if (!is_set) continue;
-      return Invalid(at, ".source.", field, ": is not for a source of a mixture",
-                     absl::string_view(field) == "standardize"
-                         ? "; use \"scale\", or a layer of the model"
-                     : absl::string_view(field) == "mix" ? "; list all sources in one"
-                                                         : "; set it beside \"mix\"");
+      return Invalid(
+          at, ".source.", absl::string_view(field) == "one_hot_outputs" ? "one_hot" : field,
+          ": is not for a source of a mixture",
+          absl::string_view(field) == "standardize" ? "; use \"scale\", or a layer of the model"
+          : absl::string_view(field) == "mix"       ? "; list all sources in one"
+                                                    : "; set it beside \"mix\"");
     }
     if (mixed.has_weight() != source.mix(0).has_weight()) {
       return Invalid(at, ".weight: all sources have weights, or none");
