@@ -50,7 +50,7 @@ class JobFile(unittest.TestCase):
 
     def run_job(self, **fields):
         """Trains self.twin by a job; returns its last status."""
-        model = cairn.model_files.write_model(self.twin, self.folder)
+        model = cairn.model_files.write_model(self.twin, None, self.folder)
         job = {"name": self.id().split(".")[-1], "model": model, "loss": "mse", "metrics": ["mae"],
                "optimizer": {"name": "sgd", "learning_rate": 0.1}, "batch_size": BATCH,
                "shuffle": False, "train": self.source(),
@@ -62,7 +62,7 @@ class JobFile(unittest.TestCase):
         status = cluster.tool.objects("submit", path, "--follow")[-1]
         cluster.tool.run("export", str(status["job"]), "--output", f"{self.folder}/w.safetensors")
         cairn.model_files.set_weights(
-            self.twin, cairn.model_files.read_safetensors(f"{self.folder}/w.safetensors"))
+            self.twin, None, cairn.model_files.read_safetensors(f"{self.folder}/w.safetensors"))
         return status
 
     def assert_same_weights(self):
