@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// What walks through a value may recurse.
+// Functions that walk through a value recurse; this bounds their stack.
 constexpr int kMaxDepth = 100;
 
 // Receives the parser's events and stores the path of the first key that appears twice in one
@@ -62,7 +62,10 @@ absl::StatusOr<json> ParseJson(std::string_view text, Comments comments) {
     result = json::parse(
         text,
         [&](int depth, json::parse_event_t event, json& parsed) {
-          too_deep = too_deep || depth > kMaxDepth;
+          // The depth of an event is that of the value around it.
+          const bool is_level = event == json::parse_event_t::object_start ||
+                                event == json::parse_event_t::array_start;
+          too_deep = too_deep || (is_level && depth + 1 > kMaxDepth);
           return !too_deep && finder.OnEvent(event, parsed);
         },
         /*allow_exceptions=*/true, /*ignore_comments=*/comments == Comments::kIgnored);

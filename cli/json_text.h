@@ -13,7 +13,8 @@ enum class Comments { kRefused, kIgnored };
 
 // Parses JSON (RFC 8259, so without NaN). `comments`: whether // and /* */ comments are allowed.
 // InvalidArgument contains the line and column of a syntax error, or the path of a key that appears
-// twice in one object (most parsers accept that), or says that the nesting has more than 100 levels.
+// twice in one object (most parsers accept that), or says that the nesting has more than 100
+// levels.
 absl::StatusOr<nlohmann::json> ParseJson(std::string_view text,
                                          Comments comments = Comments::kRefused);
 

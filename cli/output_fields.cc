@@ -182,6 +182,31 @@ absl::Status TakeNamedLabels(const std::string& path, const json& labels,
   return absl::OkStatus();
 }
 
+// Takes all of a mixture, because its sources cannot be completed after they are parsed. Leaves
+// what is not a list of objects to JsonToMessage, which refuses it.
+absl::Status TakeMix(const std::string& path, json* source, proto::DataSource* data) {
+  const auto mix = source->find("mix");
+  if (mix == source->end()) return absl::OkStatus();
+  const bool is_list =
+      mix->is_array() &&
+      std::all_of(mix->begin(), mix->end(), [](const json& each) { return each.is_object(); });
+  if (!is_list) return absl::OkStatus();
+  for (size_t i = 0; i < mix->size(); ++i) {
+    const std::string at = absl::StrCat(path, path.empty() ? "" : ".", "mix[", i, "]");
+    json& entry = (*mix)[i];
+    proto::MixedSource& mixed = *data->add_mix();
+    if (const auto its = entry.find("source"); its != entry.end()) {
+      CAIRN_RETURN_IF_ERROR(TakeLabels(at + ".source", &*its, mixed.mutable_source()));
+    }
+    // Its errors start with the path of a field.
+    if (const absl::Status parsed = JsonToMessage(entry, &mixed); !parsed.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(at, ".", parsed.message()));
+    }
+  }
+  if (!mix->empty()) source->erase(mix);
+  return absl::OkStatus();
+}
+
 // `path` ends with a dot, or is empty.
 absl::Status TakeOneHot(const std::string& path, json* source, proto::DataSource* data) {
   if (source->contains("one_hot_outputs")) {
@@ -231,6 +256,7 @@ absl::Status TakeOutputs(json* object, proto::Job* job) {
 
 absl::Status TakeLabels(const std::string& path, json* source, proto::DataSource* data) {
   if (!source->is_object()) return absl::OkStatus();
+  CAIRN_RETURN_IF_ERROR(TakeMix(path, source, data));
   CAIRN_RETURN_IF_ERROR(TakeOneHot(absl::StrCat(path, path.empty() ? "" : "."), source, data));
   for (const job::DataFormat& format : job::DataFormats()) {
     const auto arrays = source->find(format.name);

@@ -17,8 +17,8 @@ namespace cairn::cli {
 // Takes "loss", "loss_weights" and "metrics", except a single "loss" for all outputs.
 absl::Status TakeOutputs(nlohmann::json* json, proto::Job* job);
 
-// Takes "labels" and "one_hot" of a data source if they are objects with the names of outputs.
-// `path` is the path of the source.
+// Takes "labels" and "one_hot" of a data source if they are objects with the names of outputs, and
+// all of "mix". `path` is the path of the source.
 absl::Status TakeLabels(const std::string& path, nlohmann::json* source, proto::DataSource* data);
 
 }  // namespace cairn::cli

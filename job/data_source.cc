@@ -128,11 +128,12 @@ std::string OtherField(const proto::DataSource& source, const std::vector<std::s
   return "";
 }
 
-constexpr int kMixedMost = 1000;
+// Each example is found by a search through the sources (worker/data/mixture.h).
+constexpr int kMixedMost = 100;
 
 absl::Status CheckMix(const std::string& path, const proto::DataSource& source) {
   const std::string other =
-      OtherField(source, {"mix", "one_hot", "one_hot_outputs", "drop_remainder"});
+      OtherField(source, {"mix", "one_hot", "one_hot_outputs", "drop_remainder", "standardize"});
   if (!other.empty()) {
     return Invalid(path, ".", other,
                    ": stands beside \"mix\"; set it in the sources of the mixture");
@@ -155,11 +156,12 @@ absl::Status CheckMix(const std::string& path, const proto::DataSource& source) 
       const bool is_set = member->is_repeated() ? reflection->FieldSize(mixed.source(), member) > 0
                                                 : reflection->HasField(mixed.source(), member);
       if (!is_set) continue;
-      return Invalid(at, ".source.", field, ": is not for a source of a mixture",
-                     absl::string_view(field) == "standardize"
-                         ? "; use \"scale\", or a layer of the model"
-                     : absl::string_view(field) == "mix" ? "; list all sources in one"
-                                                         : "; set it beside \"mix\"");
+      return Invalid(
+          at, ".source.", absl::string_view(field) == "one_hot_outputs" ? "one_hot" : field,
+          ": is not for a source of a mixture",
+          absl::string_view(field) == "standardize" ? "; use \"scale\", or a layer of the model"
+          : absl::string_view(field) == "mix"       ? "; list all sources in one"
+                                                    : "; set it beside \"mix\"");
     }
     if (mixed.has_weight() != source.mix(0).has_weight()) {
       return Invalid(at, ".weight: all sources have weights, or none");
@@ -271,6 +273,11 @@ void AddFiles(const std::string& path, FileNames* files, std::vector<DataFile>* 
 }  // namespace
 
 absl::Status CheckJobData(const proto::Job& job) {
+  if (!job.train().mix().empty() && job.train().standardize()) {
+    return Invalid(
+        "train.standardize: is not for a mixture; use \"scale\" in its sources, or a layer of the "
+        "model");
+  }
   // Training without labels is for objectives of several models.
   CAIRN_RETURN_IF_ERROR(CheckSource("train", job.train(), !HasModels(job) || UsesLabels(job)));
   if (job.has_validation()) {
@@ -378,6 +385,7 @@ std::vector<proto::DataSource> SourcesOf(const proto::DataSource& source) {
   for (const proto::MixedSource& mixed : source.mix()) {
     proto::DataSource& each = sources.emplace_back(mixed.source());
     if (source.one_hot()) each.set_one_hot(true);
+    if (source.standardize()) each.set_standardize(true);
     *each.mutable_one_hot_outputs() = source.one_hot_outputs();
   }
   return sources;

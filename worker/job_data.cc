@@ -5,17 +5,20 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <new>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/failpoint.h"
 #include "common/printable.h"
 #include "common/random.h"
 #include "common/status_macros.h"
+#include "job/data_formats/text_format.h"
 #include "job/data_source.h"
 #include "worker/data/files/load_file.h"
 #include "worker/data/mixture.h"
@@ -145,6 +148,43 @@ absl::StatusOr<Dataset> OpenMix(
   return Dataset::Mix(std::move(opened), std::move(mixture));
 }
 
+// Whether the plan has an entry of the column.
+template <typename Entries>
+bool HasColumn(const Entries& entries, const std::string& column) {
+  return absl::c_any_of(entries, [&](const auto& entry) { return entry.column() == column; });
+}
+
+// What the inspection of one source of a mixture has found would differ from what it finds in the
+// others. So the plan, which they share, must have it.
+absl::Status CheckShared(const proto::DataSource& source, const proto::DataPlan& found,
+                         const proto::DataPlan& plan) {
+  for (const auto& vocabulary : found.vocabularies()) {
+    const std::string& column = vocabulary.column();
+    if (HasColumn(plan.vocabularies(), column)) continue;
+    if (column.empty() || (source.has_text() && column == job::kTextLabel)) {
+      return absl::InvalidArgumentError(
+          "list the classes in \"class_names\": all sources of a mixture share them");
+    }
+    if (source.has_text()) {
+      return absl::InvalidArgumentError(
+          "list the \"vocabulary\" of \"text_vectorization\": all sources of a mixture share it");
+    }
+    return absl::InvalidArgumentError(absl::StrCat("list the \"vocabulary\" of \"",
+                                                   PrintableLine(column),
+                                                   "\": all sources of a mixture share it"));
+  }
+  for (const auto& fill : found.fills()) {
+    if (HasColumn(plan.fills(), fill.column())) continue;
+    return absl::InvalidArgumentError(absl::StrCat("replace missing values of \"",
+                                                   PrintableLine(fill.column()),
+                                                   "\" by a number: all sources of a mixture share "
+                                                   "it"));
+  }
+  if (found.csv_features().empty() || !plan.csv_features().empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "name the columns in \"features\": all sources of a mixture share them");
+}
+
 // ------------------------------------------------------------------------------------ inspection
 
 class Inspection {
@@ -223,7 +263,9 @@ class Inspection {
       CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
       plan.mutable_train_files()->Assign(prints.begin(), prints.end());
       CAIRN_RETURN_IF_ERROR(InspectSource(source, files, {}, &plan));
-      CAIRN_RETURN_IF_ERROR(CheckFindsNothing(plan));
+      // Of a validation mixture: the statistics of the training data.
+      *plan.mutable_inputs() = reply_.data().inputs();
+      CAIRN_RETURN_IF_ERROR(CheckShared(source, plan, proto::DataPlan()));
       Findings found;
       CAIRN_ASSIGN_OR_RETURN(Dataset data,
                              OpenSource(source, files, plan, model_, storage_, nullptr, &found));
@@ -234,27 +276,6 @@ class Inspection {
     };
     CAIRN_ASSIGN_OR_RETURN(const Dataset data, OpenMix(mix, open));
     return data.examples();
-  }
-
-  // What is found in one source of a mixture would differ from what is found in the others.
-  static absl::Status CheckFindsNothing(const proto::DataPlan& plan) {
-    if (plan.vocabularies_size() > 0) {
-      const std::string& column = plan.vocabularies(0).column();
-      return absl::InvalidArgumentError(
-          column.empty()
-              ? std::string("list the classes in \"class_names\": all sources of a mixture "
-                            "share them")
-              : absl::StrCat("list the \"vocabulary\" of \"", PrintableLine(column),
-                             "\": all sources of a mixture share it"));
-    }
-    if (plan.fills_size() > 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("replace missing values of \"", PrintableLine(plan.fills(0).column()),
-                       "\" by a number: all sources of a mixture share it"));
-    }
-    if (plan.csv_features().empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        "name the columns in \"features\": all sources of a mixture share them");
   }
 
   const proto::Job& job_;
@@ -325,17 +346,23 @@ absl::StatusOr<Dataset> Open(const proto::DataSource& source, const Fingerprints
   return OpenSource(source, files, plan, model, storage.get(), &planned, nullptr);
 }
 
-// As Open, for a source that may be a mixture. `plans` are those of its sources, or empty if the
-// plan is not theirs.
+// As Open, for a source that may be a mixture. `plans` are those of its sources. They are empty if
+// the job was planned without this mixture; its sources then have the plan of the job.
 absl::StatusOr<Dataset> OpenAny(const proto::DataSource& source, const Fingerprints& inspected,
                                 const IndexedFiles& index, const DataPlans& plans,
                                 const proto::DataPlan& plan, const JobModel& model,
                                 const std::shared_ptr<DataStorage>& storage) {
   if (source.mix().empty()) return Open(source, inspected, index, plan, model, storage);
-  return OpenMix(source, [&](int number, const proto::DataSource& each) {
-    const proto::DataPlan none;
-    const proto::DataPlan& its = number < plans.size() ? plans[number] : none;
-    return Open(each, its.train_files(), its.train_index(), its, model, storage);
+  return OpenMix(source, [&](int number, const proto::DataSource& each) -> absl::StatusOr<Dataset> {
+    if (number < plans.size()) {
+      const proto::DataPlan& its = plans[number];
+      return Open(each, its.train_files(), its.train_index(), its, model, storage);
+    }
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(each, model));
+    proto::DataPlan found;
+    CAIRN_RETURN_IF_ERROR(InspectSource(each, files, {}, &found));
+    CAIRN_RETURN_IF_ERROR(CheckShared(each, found, plan));
+    return Open(each, {}, {}, plan, model, storage);
   });
 }
 
@@ -425,13 +452,20 @@ absl::StatusOr<std::vector<proto::DataFiles>> FingerprintValidation(const proto:
                                                                     bool needs_labels) {
   std::vector<proto::DataFiles> groups;
   const bool has_own = plan.job().has_validation();
-  const auto& planned = has_own ? plan.data().validation_files() : plan.data().train_files();
-  if (needs_labels && !planned.empty()) return groups;
-  CAIRN_ASSIGN_OR_RETURN(const SourceFiles files,
-                         ListFiles(has_own ? job::ValidationSource(plan.job()) : plan.job().train(),
-                                   model, needs_labels));
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
-  const std::vector<std::string> names = files.All();
+  const proto::DataPlan& data = plan.data();
+  const bool is_planned = has_own
+                              ? !data.validation_files().empty() || !data.validation_mix().empty()
+                              : !data.train_files().empty() || !data.train_mix().empty();
+  if (needs_labels && is_planned) return groups;
+  std::vector<std::string> names;
+  std::vector<uint64_t> prints;
+  for (const proto::DataSource& source :
+       job::SourcesOf(has_own ? job::ValidationSource(plan.job()) : plan.job().train())) {
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, model, needs_labels));
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> its, FingerprintFiles(files));
+    absl::c_copy(files.All(), std::back_inserter(names));
+    absl::c_copy(its, std::back_inserter(prints));
+  }
   const size_t of_group = (names.size() + kFileGroupsMax - 1) / kFileGroupsMax;
   for (size_t i = 0; i < names.size(); i += of_group) {
     const size_t count = std::min(of_group, names.size() - i);

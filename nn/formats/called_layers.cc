@@ -1,6 +1,7 @@
 #include "nn/formats/called_layers.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -18,6 +19,13 @@ bool IsInput(const proto::LayerSpec& layer) { return layer.class_name() == "Inpu
 bool IsTrue(const google::protobuf::Struct& config, const char* argument) {
   const auto found = config.fields().find(argument);
   return found != config.fields().end() && found->second.bool_value();
+}
+
+// The classes of RecurrentLayer.
+bool IsRecurrent(const proto::LayerSpec& layer) {
+  static constexpr const char* kClasses[] = {"SimpleRNN", "LSTM", "GRU", "RNN", "Bidirectional"};
+  return std::find(std::begin(kClasses), std::end(kClasses), layer.class_name()) !=
+         std::end(kClasses);
 }
 
 std::string OutputName(const std::string& layer, int64_t output) {
@@ -42,6 +50,7 @@ class Expansion {
       spec->add_outputs(name);
     }
     for (auto& [name, layer] : layer_outputs_) *spec->add_layers() = std::move(layer);
+    DropUnusedOutputs(spec);
     return absl::OkStatus();
   }
 
@@ -108,6 +117,19 @@ class Expansion {
     return static_cast<int64_t>(layer_output.config().fields().at("output").number_value());
   }
 
+  // A called model has a LayerOutput for each of its outputs, whether or not this model uses it.
+  static void DropUnusedOutputs(proto::ModelSpec* spec) {
+    std::set<std::string> used(spec->outputs().begin(), spec->outputs().end());
+    for (const proto::LayerSpec& layer : spec->layers()) {
+      used.insert(layer.inputs().begin(), layer.inputs().end());
+    }
+    auto& layers = *spec->mutable_layers();
+    const auto end = std::remove_if(layers.begin(), layers.end(), [&](const auto& layer) {
+      return layer.class_name() == kLayerOutput && used.count(layer.name()) == 0;
+    });
+    layers.erase(end, layers.end());
+  }
+
   // The name of the layer that computes a tensor. Adds a LayerOutput if it needs one; the model
   // checks its number.
   absl::StatusOr<std::string> Resolve(const TensorName& tensor, const std::string& place) {
@@ -158,12 +180,13 @@ class Expansion {
       added = inner;
       const std::string& owner = inner.shares().empty() ? inner.name() : inner.shares();
       added.set_name(NameOfCall(names.at(inner.name()), call));
-      added.set_shares(call > 0 || !inner.shares().empty() ? names.at(owner) : "");
+      const bool shares = call > 0 || !inner.shares().empty();
+      added.set_shares(shares && inner.class_name() != kLayerOutput ? names.at(owner) : "");
       added.set_infers(inner.infers() || layer.calls[call].inference_only);
       if (layer.calls[call].use_causal_mask) {
         (*added.mutable_config()->mutable_fields())["use_causal_mask"].set_bool_value(true);
       }
-      if (layer.calls[call].ignores_mask && !layer.is_model) {
+      if (layer.calls[call].ignores_mask && !layer.is_model && IsRecurrent(inner)) {
         (*added.mutable_config()->mutable_fields())["ignores_mask"].set_bool_value(true);
       }
       if (!layer.is_model) added.mutable_inputs()->Assign(inputs.begin(), inputs.end());

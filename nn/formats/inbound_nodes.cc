@@ -104,8 +104,8 @@ absl::StatusOr<LayerCall> ReadKeras3Call(const JsonNode& node) {
   if (const auto kwargs = node.Find("kwargs"); kwargs.has_value()) {
     CAIRN_RETURN_IF_ERROR(ReadCallArguments(*kwargs, &call));
     const auto states = kwargs->Find("initial_state");
-    const bool has_states =
-        elements.size() > 1 || (states.has_value() && !states->json().is_null());
+    const bool has_states = (elements.size() > 1 && !elements[1].json().is_null()) ||
+                            (states.has_value() && !states->json().is_null());
     call.ignores_mask = has_states && call.masks.empty();
   }
   return call;

@@ -45,6 +45,9 @@ TEST(JsonTextTest, DeepNestingIsRefused) {
   }
   EXPECT_EQ(Refusal(nested(100, "[", "]")), "accepted");
   EXPECT_EQ(Refusal(nested(101, "[", "]")), "its JSON is nested deeper than 100 levels");
+  EXPECT_EQ(Refusal(std::string(100, '[') + std::string(100, ']')), "accepted");
+  EXPECT_EQ(Refusal(std::string(101, '[') + std::string(101, ']')),
+            "its JSON is nested deeper than 100 levels");
 }
 
 TEST(JsonTextTest, LongValuesAreCutShort) {

@@ -109,6 +109,30 @@ TEST(OutputFieldsTest, LabelsByNameKeepTheirNames) {
             "output");
 }
 
+TEST(OutputFieldsTest, LabelsByNameOfAMixtureKeepTheirNames) {
+  const auto take = [](const std::string& labels, proto::DataSource* data) {
+    json source = json::parse(
+        R"({"mix": [{"source": {"csv": {"files": "a.csv", "labels": "y"}}, "weight": 2},
+            {"source": {"npy": {"features": "x.npy", "labels": )" +
+        labels + R"(}, "scale": 0.5}, "weight": 1}]})");
+    return TakeLabels("train", &source, data);
+  };
+  proto::DataSource data;
+  const absl::Status status = take(R"({"b": "2", "a": "1"})", &data);
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_EQ(data.mix_size(), 2);
+  EXPECT_EQ(data.mix(0).weight(), 2);
+  EXPECT_EQ(data.mix(0).source().csv().labels(0).name(), "y");
+  EXPECT_EQ(data.mix(1).source().scale(), 0.5);
+  EXPECT_THAT(data.mix(1).source().npy().label_outputs(), ElementsAre("a", "b"));
+  EXPECT_THAT(data.mix(1).source().npy().labels(), ElementsAre("1", "2"));
+  EXPECT_EQ(take(R"({"a": 7})", &data).message(),
+            "train.mix[1].source.npy.labels.a: 7 is not a string: one name, or pattern, for each "
+            "output");
+  EXPECT_THAT(std::string(take(R"("y.npy"}, "oops": {)", &data).message()),
+              ::testing::StartsWith("train.mix[1].source.oops: unknown field; "));
+}
+
 TEST(OutputFieldsTest, VectorsAreOfTheOutputsThatAreTrue) {
   const auto take = [](const char* text, proto::DataSource* data) {
     json source = json::parse(text);

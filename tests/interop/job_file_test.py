@@ -262,6 +262,9 @@ class JobFile(unittest.TestCase):
         self.assert_same_weights()
         self.assertAlmostEqual(status["loss"], history["loss"][-1], delta=1e-4)
         self.assert_same_validation(status, history)
+        result = cluster.tool.objects("evaluate", str(status["job"]), "--on", "cluster",
+                                      "--json")[-1]
+        self.assertAlmostEqual(result["loss"], history["val_loss"][-1], delta=1e-4)
 
     def test_windows_are_those_of_tf_data_and_of_timeseries(self):
         size, shift, stride = 4, 3, 2

@@ -98,6 +98,9 @@ TEST(DataSourceTest, MistakesInMixturesAreNamed) {
   const std::vector<Case> cases = {
       {mix(good, R"(, "npy": {"features": ["x"], "labels": ["y"]})"),
        R"(train.npy: stands beside "mix"; set it in the sources of the mixture)"},
+      {mix(good, R"(, "standardize": true)"),
+       R"(train.standardize: is not for a mixture; use "scale" in its sources, or a layer of the )"
+       "model"},
       {mix(good, R"(, "scale": 2)"),
        R"(train.scale: stands beside "mix"; set it in the sources of the mixture)"},
       {mix(R"({"weight": 2})"),
@@ -113,6 +116,8 @@ TEST(DataSourceTest, MistakesInMixturesAreNamed) {
        "train.mix[1].source.mix: is not for a source of a mixture; list all sources in one"},
       {mix(R"({"source": )" + npy + R"(, "one_hot": true}, "weight": 1})"),
        R"(train.mix[1].source.one_hot: is not for a source of a mixture; set it beside "mix")"},
+      {mix(R"({"source": )" + npy + R"(, "oneHotOutputs": ["a"]}, "weight": 1})"),
+       R"(train.mix[1].source.one_hot: is not for a source of a mixture; set it beside "mix")"},
       {mix(R"({"source": )" + npy + R"(, "standardize": true}, "weight": 1})"),
        R"(train.mix[1].source.standardize: is not for a source of a mixture; use "scale", or a )"
        "layer of the model"},
@@ -123,6 +128,11 @@ TEST(DataSourceTest, MistakesInMixturesAreNamed) {
        R"(validation_fraction: is not for a mixture; describe the data by "validation")"},
   };
   for (const Case& one : cases) EXPECT_EQ(CheckJobData(JobOf(one.job)).message(), one.message);
+  proto::Job job = JobOf(mix(good));
+  while (job.train().mix_size() < 100) *job.mutable_train()->add_mix() = job.train().mix(0);
+  EXPECT_TRUE(CheckJobData(job).ok());
+  *job.mutable_train()->add_mix() = job.train().mix(0);
+  EXPECT_EQ(CheckJobData(job).message(), "train.mix: has 101 sources, at most 100");
 }
 
 TEST(DataSourceTest, ASourceOfAMixtureDescribesOtherFiles) {

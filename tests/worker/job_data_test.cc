@@ -113,15 +113,39 @@ TEST(JobDataTest, ThePipelineComesBeforeTheValidationFraction) {
 }
 
 TEST(JobDataTest, PredictionsAreOfAllRowsAndKeepWindows) {
-  proto::JobPlan plan = LinePlan(TenNumbers(R"(})"));
-  plan.mutable_job()->mutable_train()->add_pipeline()->mutable_window()->set_size(1);
-  plan.mutable_job()->mutable_train()->add_pipeline()->set_take(3);
-  *plan.mutable_job()->mutable_validation() = plan.job().train();
-  plan.mutable_job()->mutable_validation()->clear_pipeline();
-  const auto model = nn::Model::Create(plan.model());
-  const auto inputs = LoadInputs(plan, **model, {});
-  ASSERT_TRUE(inputs.ok()) << inputs.status();
-  EXPECT_EQ((*inputs)->examples(), 10);
+  for (const int64_t label_offset : {1, 20}) {
+    proto::JobPlan plan = LinePlan(TenNumbers(R"(})"));
+    auto& window = *plan.mutable_job()->mutable_train()->add_pipeline()->mutable_window();
+    window.set_size(2);
+    window.set_shift(1);
+    window.set_label_offset(label_offset);
+    plan.mutable_job()->mutable_train()->add_pipeline()->set_take(3);
+    *plan.mutable_job()->mutable_validation() = plan.job().train();
+    plan.mutable_job()->mutable_validation()->clear_pipeline();
+    // As cli::PredictionSource makes it.
+    plan.mutable_job()->mutable_validation()->mutable_npy()->clear_labels();
+    *plan.mutable_model() =
+        nn::testing::SpecOf({{"in", "InputLayer", R"({"batch_shape": [null, 2, 1]})"},
+                             {"flat", "Flatten", "{}"},
+                             {"out", "Dense", R"({"units": 1})"}});
+    const auto model = nn::Model::Create(plan.model());
+    const auto inputs = LoadInputs(plan, **model, {});
+    ASSERT_TRUE(inputs.ok()) << inputs.status();
+    ASSERT_EQ((*inputs)->examples(), 9);
+    std::vector<float> values(4);
+    ASSERT_TRUE((*inputs)->ReadInput(0, {0, 8}, values.data()).ok());
+    EXPECT_EQ(values, (std::vector<float>{0, 1, 8, 9}));
+  }
+}
+
+TEST(JobDataTest, AFilterThatKeepsNoRowOfACsvFileIsNamed) {
+  const std::string csv = Quoted(WriteDataFile("none.csv", "x,y\n1,0\n"));
+  const proto::JobPlan plan =
+      LinePlan(R"({"train": {"csv": {"files": [)" + csv +
+               R"(], "features": [{"name": "x"}], "labels": [{"name": "y"}]},
+                  "pipeline": [{"filter": "x > 1"}, {"take": 1}]}})");
+  EXPECT_EQ(InspectJob(InspectOf(plan), {}).error(),
+            "job field train.csv: no row is left for which \"filter\" is true");
 }
 
 // The numbers from `first` on as features and labels.
@@ -194,6 +218,58 @@ TEST(JobDataTest, WhatSourcesOfAMixtureMustShareIsNotFoundInOne) {
       error_of(R"("features": [{"name": "x"}], "labels": [{"name": "y", "vocabulary": ["a"]}])")
           .find("job field train: mix[0]: data file "),
       std::string::npos);
+  const auto texts = LinePlan(R"({"train": {"mix": [{"source": {"text": {"files": [)" +
+                              Quoted(WriteDataFile("m.txt", "a\tone two\n")) +
+                              R"(], "class_names": ["a"], "text_vectorization": {}}}}]}})");
+  EXPECT_EQ(InspectJob(InspectOf(texts), {}).error(),
+            "job field train: mix[0]: list the \"vocabulary\" of \"text_vectorization\": all "
+            "sources of a mixture share it");
+}
+
+TEST(JobDataTest, AMixtureThatWasNotPlannedHasThePlanOfTheJob) {
+  const std::string train = Quoted(WriteDataFile("um_t.csv", "a,b,k\n1,2,u\n3,4,v\n"));
+  const std::string other = Quoted(WriteDataFile("um_o.csv", "b,a,k\n6,5,v\n"));
+  const auto evaluated = [&](const std::string& label, const std::string& features) {
+    proto::JobPlan plan =
+        LinePlan(R"({"train": {"csv": {"files": [)" + train + R"(], "labels": [{"name": "k", )" +
+                 label + "}]" + features + "}}}");
+    *plan.mutable_model() =
+        nn::testing::SpecOf({{"in", "InputLayer", R"({"batch_shape": [null, 2]})"},
+                             {"out", "Dense", R"({"units": 1})"}});
+    plan = Planned(plan);
+    *plan.mutable_job()->mutable_validation() =
+        LinePlan(R"({"train": {"mix": [{"source": {"csv": {"files": [)" + other +
+                 R"(], "labels": [{"name": "k", "categorical": true}]}}}]}})")
+            .job()
+            .train();
+    return plan;
+  };
+  const std::string found = R"("categorical": true)";
+  // The columns in the order of the training data, and the ids of its classes.
+  const JobData data = Open(evaluated(found, ""));
+  std::vector<float> values(2);
+  ASSERT_TRUE(data.validation->ReadInput(0, {0}, values.data()).ok());
+  EXPECT_EQ(values, (std::vector<float>{5, 6}));
+  float label = 0;
+  ASSERT_TRUE(data.validation->ReadLabels(0, {0}, &label).ok());
+  EXPECT_EQ(label, 1);
+  const std::string named = R"(, "features": [{"name": "b"}, {"name": "a"}])";
+  EXPECT_THAT(OpenError(evaluated(found, named)),
+              HasSubstr("mix[0]: name the columns in \"features\""));
+  EXPECT_THAT(OpenError(evaluated(R"("vocabulary": ["u", "v"])", "")),
+              HasSubstr("mix[0]: list the \"vocabulary\" of \"k\""));
+}
+
+TEST(JobDataTest, AValidationMixtureIsStandardizedAsTheTrainingData) {
+  const proto::JobPlan plan = Planned(LinePlan(TenNumbers(
+      R"(, "standardize": true}, "validation": {"mix": [{"source": )" + NumbersFrom(20, 2) +
+      R"(}}, {"source": )" + NumbersFrom(30, 2) + R"(, "scale": 0.5}}]})")));
+  const auto standardized = [](float value) {
+    return static_cast<float>((value - 4.5f) * (1 / std::sqrt(8.25)));
+  };
+  EXPECT_THAT(InputsOf(*Open(plan).validation),
+              ::testing::Pointwise(::testing::FloatEq(), {standardized(15), standardized(20),
+                                                          standardized(15.5), standardized(21)}));
 }
 
 TEST(JobDataTest, RowsBeyondTheDataAreRefused) {
@@ -404,6 +480,10 @@ TEST(JobDataTest, FilesOfAnInferenceHaveFingerprintsUnlessThePlanHasThem) {
   EXPECT_NE(inputs[0].fingerprint(), fingerprints(plan, false)[0].fingerprint());
   // Loading compares them with the plan.
   EXPECT_TRUE(fingerprints(Planned(plan), /*needs_labels=*/true).empty());
+  const proto::JobPlan mixed =
+      LinePlan(R"({"train": )" + MixOf("", "") + R"(, "validation": )" + MixOf("", "") + "}");
+  EXPECT_EQ(fingerprints(mixed, /*needs_labels=*/true).size(), 4u);
+  EXPECT_TRUE(fingerprints(Planned(mixed), /*needs_labels=*/true).empty());
 }
 
 TEST(JobDataTest, TheFingerprintsOfManyFilesAreFew) {

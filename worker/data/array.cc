@@ -14,6 +14,8 @@ namespace {
 
 // The size of the pieces that ForEachRow reads.
 constexpr int64_t kScanBytes = int64_t{4} << 20;
+// A read of so much costs about as much as one of a few bytes.
+constexpr int64_t kSmallRead = int64_t{64} << 10;
 
 struct TypeRow {
   const char* name;
@@ -115,16 +117,27 @@ absl::Status Array::Append(const Array& other) {
 }
 
 Array Array::Select(const RowSelection& selection) const {
+  Array selected;
   if (selection.is_range()) {
     const int64_t first = selection.examples() == 0 ? 0 : selection.RowOf(0);
-    return Range(first, first + selection.examples());
+    selected = Range(first, first + selection.examples());
+  } else {
+    selected = *this;
+    selected.selection_ = selection;
   }
-  Array selected = *this;
-  selected.selection_ = selection;
-  if (selection.size() == 1) return selected;
+  if (!selection.is_window()) return selected;
   selected.row_shape_.insert(selected.row_shape_.begin(), selection.size());
   selected.elements_ *= selection.size();
   return selected;
+}
+
+Array Array::Rows() const {
+  if (size() == 1) return *this;
+  Array all = *this;
+  all.selection_.reset();
+  all.row_shape_ = layout_.row_shape;
+  all.elements_ = elements_ / size();
+  return all.Select(selection_->Rows());
 }
 
 // The other files are not opened.
@@ -199,11 +212,11 @@ absl::StatusOr<const char*> Array::ReadWindow(int64_t row, std::string* scratch)
   const int64_t span = (LastFileRow(row) - first) * layout_.stride + row_bytes_;
   const int part = PartOf(first);
   const uint64_t offset = parts_[part].offset + (first - FirstRow(part)) * layout_.stride;
-  std::string read;
+  thread_local std::string read;  // Keeps its memory from one example to the next.
   if (LastFileRow(row) < ends_[part]) {
     if (IsAdjacent(row)) return parts_[part].file->Read(offset, span, scratch);
     // One read, unless most of it would be of other rows.
-    if (span <= std::max(kScanBytes, 2 * size() * row_bytes_)) {
+    if (span <= std::max(kSmallRead, 2 * size() * row_bytes_)) {
       CAIRN_ASSIGN_OR_RETURN(const char* const bytes, parts_[part].file->Read(offset, span, &read));
       return RowWithin(row, bytes, first, scratch);
     }
@@ -289,6 +302,10 @@ void Array::RowToInts(const char* row, int32_t* out) const {
 
 void Array::RowToDoubles(const char* row, double* out) const {
   ConvertRow(row, out, [](auto value) { return static_cast<double>(value); });
+}
+
+void Array::RowToWholes(const char* row, int64_t* out) const {
+  ConvertRow(row, out, [](auto value) { return static_cast<int64_t>(value); });
 }
 
 absl::Status Array::CheckUnchanged() const {

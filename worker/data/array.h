@@ -64,6 +64,8 @@ class Array {
   // Only the rows that the selection, one of rows(), has as examples. A window gets an axis before
   // the others. Places name the rows of the files. Nothing can be appended. Not twice.
   Array Select(const RowSelection& selection) const;
+  // The rows of RowSelection::Rows.
+  Array Rows() const;
 
   int64_t rows() const { return selection_ ? selection_->examples() : FileRows(); }
   const nn::Shape& row_shape() const { return row_shape_; }
@@ -94,6 +96,8 @@ class Array {
   void RowToInts(const char* row, int32_t* out) const;
   // Exact except for integers above 2^53.
   void RowToDoubles(const char* row, double* out) const;
+  // Requires integers. A uint64 of 2^63 or more becomes the negative number with its bits.
+  void RowToWholes(const char* row, int64_t* out) const;
 
   // DataLoss: a file on disk has changed since it was opened.
   absl::Status CheckUnchanged() const;

@@ -23,6 +23,7 @@ absl::Status Wrong(const std::string& place, const std::string& reason) {
   return absl::InvalidArgumentError(absl::StrCat("data file ", place, ": ", reason));
 }
 
+// The checks of values read each row once, however many windows have it.
 absl::Status CheckWhole(const Array& array) {
   CAIRN_ASSIGN_OR_RETURN(const std::optional<InvalidElement> bad, FindNotInt32(array));
   if (!bad) return absl::OkStatus();
@@ -157,9 +158,9 @@ absl::Status Dataset::AddInput(Array array, const proto::DataSource& source,
   if (checked_) {
     // Reading all of the values would open files that are opened as needed.
   } else if (column.type == proto::INT32) {
-    CAIRN_RETURN_IF_ERROR(CheckWhole(array));
+    CAIRN_RETURN_IF_ERROR(CheckWhole(array.Rows()));
   } else if (!source.allow_nan()) {
-    CAIRN_RETURN_IF_ERROR(CheckFinite(array, column.preprocessing.scale()));
+    CAIRN_RETURN_IF_ERROR(CheckFinite(array.Rows(), column.preprocessing.scale()));
   }
   column.array = std::move(array);
   features_.push_back(std::move(column));

@@ -1,6 +1,7 @@
 #include "worker/data/row_selection.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -58,6 +59,7 @@ void RowSelection::Window(const proto::DataSource& source, bool has_labels) {
   count_ = last < count_ ? (count_ - 1 - last) / window.shift + 1 : 0;
   if (count_ == 0) return;
   size_ = window.size;
+  is_window_ = true;
   if (size_ > 1) stride_ = step_ * window.stride;
   if (has_labels) label_ = step_ * window.label_offset;
   if (count_ > 1) step_ *= window.shift;
@@ -105,15 +107,36 @@ RowSelection RowSelection::Labels() const {
   RowSelection labels = *this;
   labels.begin_ += label_;
   labels.size_ = 1;
+  labels.is_window_ = false;
   return labels;
+}
+
+RowSelection RowSelection::Rows() const {
+  if (size_ == 1 || count_ == 0) return *this;
+  // With one example the step has no meaning.
+  const int64_t unit = count_ > 1 ? std::gcd(step_, stride_) : stride_;
+  const int64_t last = (count_ - 1) * step_ + (size_ - 1) * stride_;
+  if (last / unit / size_ >= count_) return *this;  // There are more rows than the windows have.
+  RowSelection rows = Labels();
+  rows.begin_ = begin_;
+  rows.step_ = unit;
+  rows.count_ = last / unit + 1;
+  return rows;
 }
 
 bool RowSelection::AnyExampleOf(int64_t row,
                                 absl::FunctionRef<bool(int64_t example)> is_wanted) const {
-  for (int64_t place = 0; place < size_; ++place) {
+  // The examples after the last one are skipped.
+  const int64_t behind = row - begin_ - (count_ - 1) * step_;
+  int64_t place = behind <= 0 ? 0 : (behind - 1) / stride_ + 1;
+  // An example has the row at one of so many places, and then at each place that is so far away.
+  const int64_t period = step_ / std::gcd(step_, stride_);
+  for (int64_t end = std::min(size_, place + period); place < end; ++place) {
+    if ((row - begin_ - place * stride_) % step_ == 0) break;
+  }
+  for (; place < size_; place += period) {
     const int64_t from_first = row - begin_ - place * stride_;
-    if (from_first < 0) break;
-    if (from_first % step_ != 0 || from_first / step_ >= count_) continue;
+    if (from_first < 0 || from_first % step_ != 0) return false;
     if (is_wanted(from_first / step_)) return true;
   }
   return false;

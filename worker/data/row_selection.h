@@ -44,8 +44,13 @@ class RowSelection {
   int64_t RowOf(int64_t example, int64_t place = 0) const {
     return Row(begin_ + example * step_ + place * stride_);
   }
+  // Whether an example is a window, which may have one row.
+  bool is_window() const { return is_window_; }
   // The row with the label of an example: RowOf(example) if it is one row.
   RowSelection Labels() const;
+  // Has all rows of the examples, each in one example or a few: to check their values. For windows
+  // that overlap the examples are the rows, which may include some between those of the windows.
+  RowSelection Rows() const;
 
   // Whether the examples are adjacent rows, one each.
   bool is_range() const { return kept_ == nullptr && size_ == 1 && (step_ == 1 || count_ == 1); }
@@ -66,6 +71,7 @@ class RowSelection {
   int64_t step_ = 1;
   int64_t count_ = 0;
   int64_t size_ = 1;
+  bool is_window_ = false;
   int64_t stride_ = 1;
   int64_t label_ = 0;  // From the first row of an example to the one with its label.
 };

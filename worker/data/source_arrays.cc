@@ -1,6 +1,7 @@
 #include "worker/data/source_arrays.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "common/plural.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
@@ -84,42 +86,63 @@ absl::StatusOr<Element> FindElement(const std::string& column, const SourceArray
                Plural(arrays.inputs[0].elements(), "feature"));
 }
 
-// The rows for which the condition is true, in pieces that bound the memory.
+// Writes the columns of all rows of `array` to `values`, which has the columns of a row after those
+// of the row before it. Columns of other arrays stay as they are.
+absl::Status ReadElements(const Array& array, const std::vector<int64_t>& indices,
+                          std::vector<RowCondition::Value>* values) {
+  using Value = RowCondition::Value;
+  const bool is_float = array.type() == ElementType::kFloat32;
+  const bool is_whole = !is_float && array.type() != ElementType::kFloat64;
+  std::vector<double> numbers(array.elements());
+  std::vector<int64_t> wholes(is_whole ? array.elements() : 0);
+  return array.ForEachRow([&](int64_t row, const char* bytes) {
+    array.RowToDoubles(bytes, numbers.data());
+    if (is_whole) array.RowToWholes(bytes, wholes.data());
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const int64_t index = indices[i];
+      if (index < 0) continue;
+      Value& value = (*values)[row * indices.size() + i];
+      value.number = numbers[index];
+      value.kind = is_float ? Value::Kind::kFloat : Value::Kind::kDouble;
+      // Not a uint64 of 2^63 or more.
+      if (!is_whole || (wholes[index] < 0 && numbers[index] > 0)) continue;
+      value.kind = Value::Kind::kInt;
+      value.whole = wholes[index];
+    }
+    return absl::OkStatus();
+  });
+}
+
+// The rows for which the condition is true, in pieces that bound the memory. Reads each array once.
 absl::StatusOr<std::vector<int64_t>> KeptRows(const RowCondition& condition,
                                               const SourceArrays& arrays, int64_t rows) {
-  constexpr int64_t kPiece = 65536;
-  std::vector<Element> columns;
-  for (const std::string& column : condition.columns()) {
-    CAIRN_ASSIGN_OR_RETURN(columns.emplace_back(), FindElement(column, arrays));
+  const size_t columns = condition.columns().size();
+  const int64_t step = std::max<int64_t>(1, 1'000'000 / static_cast<int64_t>(columns));
+  // For each array with columns: the element of each column, or -1 if it is in another array.
+  std::map<const Array*, std::vector<int64_t>> elements;
+  for (size_t i = 0; i < columns; ++i) {
+    CAIRN_ASSIGN_OR_RETURN(const Element element, FindElement(condition.columns()[i], arrays));
+    elements.try_emplace(element.array, columns, -1).first->second[i] = element.index;
   }
-  using Values = std::vector<RowCondition::Value>;
+  std::vector<RowCondition::Value> values(std::min(step, rows) * columns);
   std::vector<int64_t> kept;
-  for (int64_t first = 0; first < rows; first += kPiece) {
-    const RowSelection range = RowSelection::Range(first, std::min(rows, first + kPiece));
-    std::vector<Values> values(range.examples(), Values(columns.size()));
-    for (size_t i = 0; i < columns.size(); ++i) {
-      const Array piece = columns[i].array->Select(range);
-      const bool is_float32 = piece.type() == ElementType::kFloat32;
-      std::vector<double> numbers(piece.elements());
-      CAIRN_RETURN_IF_ERROR(piece.ForEachRow([&](int64_t row, const char* bytes) {
-        piece.RowToDoubles(bytes, numbers.data());
-        RowCondition::Value& value = values[row][i];
-        value.kind =
-            is_float32 ? RowCondition::Value::Kind::kFloat : RowCondition::Value::Kind::kDouble;
-        value.number = numbers[columns[i].index];
-        return absl::OkStatus();
-      }));
+  for (int64_t first = 0; first < rows; first += step) {
+    const RowSelection piece = RowSelection::Range(first, std::min(rows, first + step));
+    for (const auto& [array, indices] : elements) {
+      CAIRN_RETURN_IF_ERROR(ReadElements(array->Select(piece), indices, &values));
     }
-    for (int64_t row = 0; row < range.examples(); ++row) {
-      CAIRN_ASSIGN_OR_RETURN(const bool is_true, condition.IsTrue(values[row]));
+    for (int64_t row = 0; row < piece.examples(); ++row) {
+      CAIRN_ASSIGN_OR_RETURN(const bool is_true, condition.IsTrue(absl::MakeConstSpan(
+                                                     &values[row * columns], columns)));
       if (is_true) kept.push_back(first + row);
     }
   }
   return kept;
 }
 
-// Arrays of different lengths stay as they are: Dataset reports them.
-absl::Status SelectRows(const proto::DataSource& source, SourceArrays* arrays) {
+// Without `needs_labels` examples have no labels: those that a reader has returned are only for the
+// filter. Arrays of different lengths stay as they are: Dataset reports them.
+absl::Status SelectRows(const proto::DataSource& source, bool needs_labels, SourceArrays* arrays) {
   if (source.rows().empty() && source.pipeline().empty()) return absl::OkStatus();
   std::vector<Array*> labels;
   for (Array& label : arrays->labels) labels.push_back(&label);
@@ -140,6 +163,11 @@ absl::Status SelectRows(const proto::DataSource& source, SourceArrays* arrays) {
   if (selection.examples() == 0) {
     if (condition == nullptr) return absl::OkStatus();
     return absl::InvalidArgumentError("no row is left for which \"filter\" is true");
+  }
+  if (!needs_labels) {
+    arrays->labels.clear();
+    labels.clear();
+    if (arrays->weights) labels.push_back(&*arrays->weights);
   }
   CAIRN_ASSIGN_OR_RETURN(
       selection, RowSelection::Create(source, std::move(selection), !arrays->labels.empty()));
@@ -208,7 +236,7 @@ absl::StatusOr<SourceArrays> ReadSource(const ReadRequest& request) {
   if (!weights.empty()) {
     CAIRN_ASSIGN_OR_RETURN(arrays.weights, ReadArrays(weights, ReadNpyFile, request.storage));
   }
-  CAIRN_RETURN_IF_ERROR(SelectRows(request.source, &arrays));
+  CAIRN_RETURN_IF_ERROR(SelectRows(request.source, !request.label_specs.empty(), &arrays));
   return arrays;
 }
 

@@ -78,6 +78,41 @@ TEST(CalledLayersTest, EachUsedOutputOfALayerWithStatesIsALayer) {
               ElementsAre(HasSubstr("layer 'r' has no output 0 of call 1")));
 }
 
+TEST(CalledLayersTest, OnlyRecurrentLayersIgnoreMasks) {
+  // A reader of calls cannot tell initial states from the tensors of an attention.
+  for (const char* class_name :
+       {"SimpleRNN", "LSTM", "GRU", "RNN", "Bidirectional", "MultiHeadAttention", "Attention"}) {
+    LayerCall call = {.inputs = {{"x"}, {"x"}}};
+    call.ignores_mask = true;
+    proto::ModelSpec spec;
+    ASSERT_TRUE(ExpandCalls({Input(), Layer("y", class_name, {call})}, {{"y"}}, &spec).ok());
+    const bool is_attention = std::string(class_name).find("Attention") != std::string::npos;
+    EXPECT_EQ(spec.layers(1).config().fields().contains("ignores_mask"), !is_attention)
+        << class_name;
+  }
+}
+
+// A model of an input and a GRU, whose outputs are the GRU's output and state.
+CalledLayer Encoder(std::vector<LayerCall> calls) {
+  CalledLayer encoder{.name = "e", .is_model = true, .calls = std::move(calls), .place = "e"};
+  const absl::Status status =
+      ExpandCalls({Layer("in", "InputLayer", {{}}), WithStates("r", {On("in")})},
+                  {{"r", 0, 0}, {"r", 0, 1}}, &encoder.body);
+  EXPECT_TRUE(status.ok()) << status;
+  encoder.body.add_inputs("in");
+  return encoder;
+}
+
+TEST(CalledLayersTest, UnusedOutputsOfACalledModelAreNoLayers) {
+  EXPECT_THAT(Expanded({Input(), Encoder({On("x")})}, {"e", 0, 1}),
+              ElementsAre("x()", "r(x,)", "r.1(r,)", "-> r.1"));
+  // The calls use different outputs.
+  const CalledLayer dense = Layer("d", "Dense", {{.inputs = {{"e", 0, 1}}}});
+  EXPECT_THAT(
+      Expanded({Input(), Encoder({On("x"), On("d")}), dense}, {"e", 1, 0}),
+      ElementsAre("x()", "r(x,)", "r.1(r,)", "r:1(d,) = r", "r.0:1(r:1,)", "d(r.1,)", "-> r.0:1"));
+}
+
 TEST(CalledLayersTest, OutputsInACalledModelAreNamedAfterTheirLayer) {
   CalledLayer base = Base({On("first", 0)});
   proto::LayerSpec& state = *base.body.add_layers();

@@ -64,6 +64,7 @@ TEST(InboundNodesTest, InitialStatesFollowTheSequenceAndHideItsMask) {
   EXPECT_TRUE(ignores_mask(R"([{"args": [)" + a + "," + h + R"(], "kwargs": {}}])"));
   EXPECT_FALSE(ignores_mask(call + R"("mask": )" + mask + R"(, "initial_state": )" + h + "}}]"));
   EXPECT_FALSE(ignores_mask(call + R"("initial_state": null}}])"));
+  EXPECT_FALSE(ignores_mask(R"([{"args": [)" + a + R"(, null], "kwargs": {}}])"));
   // Keras 2 masks such a layer.
   EXPECT_FALSE(ignores_mask(R"([[["a", 0, 0, {}], ["s", 0, 1, {}]]])"));
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -124,6 +125,41 @@ TEST(ArrayTest, WindowsAreRowsOfRowsInMemoryAndOnDisk) {
               (std::vector<float>{0, 1, 20, 21, 20, 21, 0, 1}));
     EXPECT_EQ(adjacent.Place(3), file->name() + ", row 3");
   }
+}
+
+TEST(ArrayTest, AWindowOfOneRowHasAnAxisToo) {
+  const Array all =
+      MakeArray({.type = ElementType::kUint8, .row_shape = {2}}, 3, std::string("\0\1\2\3\4\5", 6));
+  const Array each = all.Select(WindowsOf(3, 1, 1, 1));
+  EXPECT_EQ(each.ToString(), "uint8 (3, 1, 2)");
+  EXPECT_EQ(BothWays(each), (std::vector<float>{0, 1, 2, 3, 4, 5}));
+  const Array apart = all.Select(WindowsOf(3, 1, 2, 1));
+  EXPECT_EQ(apart.ToString(), "uint8 (2, 1, 2)");
+  EXPECT_EQ(BothWays(apart), (std::vector<float>{0, 1, 4, 5}));
+}
+
+TEST(ArrayTest, TheRowsOfWindowsAreEachThereOnce) {
+  std::vector<uint8_t> numbers(100);
+  std::iota(numbers.begin(), numbers.end(), uint8_t{0});
+  const Array all = Numbers(ElementType::kUint8, numbers);
+  const Array overlapping = all.Select(WindowsOf(100, 10, 1, 2)).Rows();
+  EXPECT_EQ(overlapping.rows(), 100);
+  EXPECT_EQ(overlapping.elements(), 1);
+  EXPECT_EQ(overlapping.Place(99), "file, row 99");
+  EXPECT_EQ(Floats(all.Select(WindowsOf(100, 3, 4, 2)).Rows(), 1)[1], 2);
+  // Most rows are in no window.
+  EXPECT_EQ(all.Select(WindowsOf(100, 2, 50, 1)).Rows().ToString(), "uint8 (2, 2)");
+}
+
+TEST(ArrayTest, WindowsOfRowsFarApart) {
+  std::string bytes(int64_t{3} << 20, '\0');
+  bytes[0] = 1;
+  bytes[bytes.size() - 1] = 2;
+  const std::string name = cairn::testing::WriteDataFile("sparse", bytes);
+  const int descriptor = open(name.c_str(), O_RDONLY);
+  const auto rows = static_cast<int64_t>(bytes.size());
+  const Array all(*FileBytes::OnDisk("disk", descriptor), rows, {.type = ElementType::kUint8});
+  EXPECT_EQ(BothWays(all.Select(WindowsOf(rows, 2, rows, rows - 1))), (std::vector<float>{1, 2}));
 }
 
 TEST(ArrayTest, WindowsOfPlanesAndOfRowsApart) {

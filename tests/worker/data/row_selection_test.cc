@@ -59,6 +59,22 @@ std::vector<Example> Apply(const proto::PipelineStep& step, const std::vector<Ex
   return result;
 }
 
+// Rows() has all rows of the examples, and not more than they have together or than there are.
+void ExpectRowsToCheck(const RowSelection& selection, const std::vector<Example>& examples,
+                       const std::vector<int64_t>& all) {
+  std::set<int64_t> used;
+  for (const Example& each : examples) used.insert(each.rows.begin(), each.rows.end());
+  const RowSelection single = selection.Rows();
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < single.examples(); ++i) {
+    for (int64_t place = 0; place < single.size(); ++place) rows.push_back(single.RowOf(i, place));
+  }
+  std::sort(rows.begin(), rows.end());
+  EXPECT_TRUE(std::includes(rows.begin(), rows.end(), used.begin(), used.end()));
+  EXPECT_LE(rows.size(), examples.size() * selection.size());
+  EXPECT_LE(rows.size(), all.size());
+}
+
 TEST(RowSelectionTest, RandomPipelinesAreThoseOfLists) {
   std::mt19937 random(7);
   const auto below = [&random](int64_t end) {
@@ -110,6 +126,8 @@ TEST(RowSelectionTest, RandomPipelinesAreThoseOfLists) {
     }
     ASSERT_TRUE(selection.ok()) << selection.status() << source.DebugString();
     ASSERT_EQ(ExamplesOf(*selection), expected) << source.DebugString();
+    ASSERT_EQ(selection->is_window(), has_window);
+    ExpectRowsToCheck(*selection, expected, rows);
     if (is_filtered) continue;
     std::set<int64_t> contained;
     for (size_t i = 0; i < expected.size(); i += 2) {

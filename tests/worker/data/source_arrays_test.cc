@@ -127,7 +127,7 @@ TEST(SourceArraysTest, PipelinesOfEveryFormatChooseRowsAcrossFiles) {
 
 TEST(SourceArraysTest, ColumnsOfArraysAreTheirElements) {
   proto::DataSource source = ThreeRows()[1];
-  source.add_pipeline()->set_filter("feature_0 + 1 = 3");
+  source.add_pipeline();
   const auto kept = [&source](const std::string& filter) -> std::string {
     source.mutable_pipeline(0)->set_filter(filter);
     const auto arrays = Read(source);
@@ -147,6 +147,28 @@ TEST(SourceArraysTest, ColumnsOfArraysAreTheirElements) {
       "quotes");
 }
 
+TEST(SourceArraysTest, LargeIntegersOfArraysAreComparedExactly) {
+  proto::DataSource source;
+  source.mutable_npy()->add_features(WriteDataFile(
+      "big.npy",
+      NpyBytes("<i8", "(3, 2)", Raw<int64_t>({9007199254740993, 0, 9007199254740992, 1, -1, 2}))));
+  source.mutable_npy()->add_labels(
+      WriteDataFile("unsigned.npy", NpyBytes("<u8", "(3,)", Raw<uint64_t>({1, 1, ~uint64_t{0}}))));
+  const auto kept = [&source](const std::string& filter) {
+    source.mutable_pipeline()->Clear();
+    source.add_pipeline()->set_filter(filter);
+    const auto arrays = Read(source);
+    EXPECT_TRUE(arrays.ok()) << arrays.status();
+    std::vector<float> second;
+    const std::vector<float> values = ValuesOf(arrays->inputs[0]);
+    for (size_t i = 1; i < values.size(); i += 2) second.push_back(values[i]);
+    return second;
+  };
+  EXPECT_EQ(kept("feature_0 = 9007199254740993"), (std::vector<float>{0}));
+  EXPECT_EQ(kept("feature_0 < 9007199254740993 and feature_1 > 0"), (std::vector<float>{1, 2}));
+  EXPECT_EQ(kept("label > 9223372036854775807"), (std::vector<float>{2}));
+}
+
 TEST(SourceArraysTest, WindowsOfEveryFormatHaveTheLabelOfOneOfTheirRows) {
   const auto model = nn::testing::ModelOf({{"in", "InputLayer", R"({"batch_shape": [null, 2, 2]})"},
                                            {"flat", "Flatten", "{}"},
@@ -163,6 +185,17 @@ TEST(SourceArraysTest, WindowsOfEveryFormatHaveTheLabelOfOneOfTheirRows) {
     EXPECT_EQ(ValuesOf(arrays->inputs[0]), (std::vector<float>{1, 2, 3, 4, 3, 4, 5, 6}));
     EXPECT_EQ(ValuesOf(arrays->labels[0]), (std::vector<float>{0, 1}));
     EXPECT_EQ(ValuesOf(*arrays->weights), (std::vector<float>{0, 5}));
+    window.set_size(1);
+    const auto single =
+        nn::testing::ModelOf({{"in", "InputLayer", R"({"batch_shape": [null, 1, 2]})"},
+                              {"flat", "Flatten", "{}"},
+                              {"out", "Dense", R"({"units": 3})"}});
+    arrays = Read(source, {}, *single);
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    EXPECT_EQ(arrays->inputs[0].row_shape(), (nn::Shape{1, 2}));
+    EXPECT_EQ(ValuesOf(arrays->inputs[0]), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+    EXPECT_EQ(ValuesOf(arrays->labels[0]), (std::vector<float>{2, 0, 1}));
+    window.set_size(2);
     window.set_label_offset(2);
     arrays = Read(source, {}, *model);
     ASSERT_TRUE(arrays.ok()) << arrays.status();
@@ -215,6 +248,31 @@ TEST(SourceArraysTest, CifarFilesAreOneSource) {
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_EQ(arrays->inputs[0].ToString(), "uint8 (2, 32, 32, 3)");
   EXPECT_EQ(ValuesOf(arrays->labels[0]), (std::vector<float>{3, 4}));
+}
+
+TEST(SourceArraysTest, CifarWindowsWithoutLabelsMayEndAtTheLastRow) {
+  proto::DataSource source;
+  std::string bytes;
+  for (const char label : {'\1', '\2', '\1', '\1'}) bytes += label + std::string(3072, 'x');
+  source.mutable_cifar10()->add_files(WriteDataFile("windows.bin", bytes));
+  auto& window = *source.add_pipeline()->mutable_window();
+  window.set_size(2);
+  window.set_shift(1);
+  window.set_label_offset(3);
+  const auto model = Model();
+  const SourceFiles files = *ListFiles(source, *model);
+  DataStorage storage({});
+  const auto examples = [&](const std::vector<LabelSpec>& specs) {
+    const auto arrays = ReadSource({source, files, {}, *model, specs, &storage});
+    EXPECT_TRUE(arrays.ok()) << arrays.status();
+    return arrays->inputs[0].rows();
+  };
+  EXPECT_EQ(examples(std::vector<LabelSpec>(1)), 1);
+  EXPECT_EQ(examples({}), 3);
+  // A filter finds the labels, which the examples do not have.
+  source.mutable_pipeline(0)->set_filter("label = 1");
+  source.add_pipeline()->mutable_window()->set_size(3);
+  EXPECT_EQ(examples({}), 1);
 }
 
 TEST(SourceArraysTest, TheFirstBadFileOfManyIsNamed) {

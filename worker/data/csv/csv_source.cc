@@ -117,6 +117,9 @@ absl::Status InspectCsv(const proto::DataSource& train, const SourceFiles& files
   IsTrainingRow is_training = [](int64_t) { return true; };
   if (choose) {
     CAIRN_ASSIGN_OR_RETURN(const int64_t rows, CountCsvRows(names, source, condition));
+    if (condition != nullptr && rows == 0) {
+      return absl::InvalidArgumentError("no row is left for which \"filter\" is true");
+    }
     CAIRN_ASSIGN_OR_RETURN(is_training, choose(rows));
   }
   return SurveyCsv(names, source, is_training, plan, condition);

@@ -261,6 +261,14 @@ constexpr BadCase kCases[] = {
      {Job(
          R"({"train": {"npy": null, "mix": [{"source": {"npy": {"features": "x.npy", "labels": "y.npy"}}, "weight": -1}]}})")}},
     {kConflict,
+     "a mixture that is standardized",
+     {Job(
+         R"({"train": {"npy": null, "standardize": true, "mix": [{"source": {"npy": {"features": "x.npy", "labels": "y.npy"}}}]}})")}},
+    {kType,
+     "labels by name in a mixture",
+     {Job(
+         R"({"train": {"npy": null, "mix": [{"source": {"npy": {"features": "x.npy", "labels": {"a": 7}}}}]}})")}},
+    {kConflict,
      "two windows",
      {Job(R"({"train": {"pipeline": [{"window": {"size": 2}}, {"window": {"size": 2}}]}})")}},
     {kConflict,
