@@ -158,6 +158,7 @@ class Config {
     // Arguments of the call.
     config.erase("use_causal_mask");
     config.erase("ignores_mask");
+    config.erase("refuses_mask");
     config["name"] = names_[node];
     return LayerObject(layer.class_name(), std::move(config));
   }
@@ -193,13 +194,6 @@ class Config {
     const auto* const recurrent =
         dynamic_cast<const RecurrentLayer*>(model_.nodes()[node].layer.get());
     if (recurrent != nullptr && recurrent->has_initial_states()) {
-      const std::vector<int>& masks = model_.nodes()[node].masks;
-      if (std::any_of(masks.begin(), masks.end(), [](int mask) { return mask >= 0; })) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("layer '", layer.name(), "' (", layer.class_name(),
-                         "): Keras 3 ignores the mask of a layer with initial states, so the "
-                         "exported model would compute something else"));
-      }
       json& states = arguments["initial_state"] = json::array();
       for (size_t i = 1; i < tensors.size(); ++i) states.push_back(tensors[i]);
       tensors.erase(tensors.begin() + 1, tensors.end());

@@ -106,6 +106,10 @@ class RecurrentLayer : public Layer {
   // Keras 3 gives a layer that is called with initial states no mask, and passes the mask on.
   bool uses_mask() const override { return !arguments_.ignores_mask; }
   bool passes_mask() const override { return arguments_.returns_sequences; }
+  // With a mask of its own such a call computes 0 until the first valid step, in Keras.
+  bool refuses_mask() const override {
+    return arguments_.refuses_mask || (has_initial_states() && uses_mask());
+  }
 
  private:
   struct Arguments {
@@ -114,6 +118,7 @@ class RecurrentLayer : public Layer {
     bool returns_sequences = false;
     bool returns_states = false;
     bool ignores_mask = false;
+    bool refuses_mask = false;
     bool zeroes_masked_steps = false;
   };
   RecurrentLayer(Base base, TensorSpec output, std::vector<LayerVariable> variables,

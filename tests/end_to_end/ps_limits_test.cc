@@ -326,7 +326,9 @@ TEST_F(PsLimits, AClientThatNeverReadsItsRepliesIsDisconnectedAndHoldsNobodyUp) 
     ASSERT_NO_FATAL_FAILURE(Push(&client, batch++));
   }
   const int64_t held = Kilobytes("VmRSS");
-  if (!kSanitized) EXPECT_GE(held - before, kHeld) << "its replies keep nothing in memory";
+  if (!kSanitized) {
+    EXPECT_GE(held - before, kHeld) << "its replies keep nothing in memory";
+  }
   ASSERT_TRUE(IsConnected(first));
   const auto begin = steady_clock::now();
   std::chrono::duration<double> longest{0};
@@ -343,7 +345,9 @@ TEST_F(PsLimits, AClientThatNeverReadsItsRepliesIsDisconnectedAndHoldsNobodyUp) 
     second.Pull(0);
     ASSERT_NO_FATAL_FAILURE(Push(&client, batch++));
   }
-  if (!kSanitized) EXPECT_LT(Kilobytes("VmRSS"), held + kHeld / 4);
+  if (!kSanitized) {
+    EXPECT_LT(Kilobytes("VmRSS"), held + kHeld / 4);
+  }
   printf("%ld KiB before, %ld held, %ld held again; ended after %.1f s; longest push %.3f s\n",
          static_cast<long>(before), static_cast<long>(held), static_cast<long>(Kilobytes("VmRSS")),
          time.count(), longest.count());

@@ -81,6 +81,21 @@ TEST(ModelTest, AMaskThatALayerWouldIgnoreIsRefused) {
             "steps are not supported in this layer");
 }
 
+TEST(ModelTest, AMaskBesidesInitialStatesIsRefused) {
+  proto::ModelSpec spec =
+      SpecOf({{"ids", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"},
+              {"table", "Embedding", R"({"input_dim": 7, "output_dim": 2, "mask_zero": true})"},
+              {"state", "LSTM", R"({"units": 2})"},
+              {"last", "GRU", R"({"units": 2})", {"table", "state"}}});
+  const std::string error(Model::Create(spec).status().message());
+  EXPECT_EQ(error,
+            "layer 'last' (GRU): its input has the mask of layer 'ids', and masked steps are not "
+            "supported in this layer");
+  auto& arguments = *spec.mutable_layers(3)->mutable_config()->mutable_fields();
+  arguments["ignores_mask"].set_bool_value(true);
+  EXPECT_TRUE(Model::Create(spec).ok()) << Model::Create(spec).status();
+}
+
 // An invalid model and what the error message must contain.
 struct BadModel {
   std::string name;

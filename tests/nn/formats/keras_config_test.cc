@@ -51,15 +51,6 @@ TEST(KerasConfigTest, LayersAreInTheOrderOfKeras) {
   EXPECT_THAT(Written(*spec)->layers, ElementsAre(0, 2, 1, 3, 4));
 }
 
-TEST(KerasConfigTest, RefusesAMaskThatKeras3Ignores) {
-  proto::ModelSpec spec = ReadKerasJson(Testdata("keras3_states.json")).value();
-  for (proto::LayerSpec& layer : *spec.mutable_layers()) {
-    layer.mutable_config()->mutable_fields()->erase("ignores_mask");
-  }
-  EXPECT_THAT(std::string(Written(spec).status().message()),
-              HasSubstr("layer 'decoder' (LSTM): Keras 3 ignores the mask"));
-}
-
 TEST(KerasConfigTest, RefusesWhatKeras3DoesNotHave) {
   const auto spec = ReadKerasJson(R"({"class_name": "Sequential", "keras_version": "2.15.0",
     "config": {"name": "m", "layers": [
