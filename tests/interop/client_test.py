@@ -388,7 +388,7 @@ class Errors(unittest.TestCase):
         self.refused("metric F1Score: average is None", network(metrics=[keras.metrics.F1Score()]))
         self.refused("remove_diagonal", network(loss=keras.losses.Circle(remove_diagonal=False)))
         self.refused("multi_label", network(metrics=[keras.metrics.AUC(multi_label=True)]))
-        self.refused("metric <lambda> returns a float", network(metrics=[lambda y, p: 0.0]))
+        self.refused("metric lambda returns a float", network(metrics=[lambda y, p: 0.0]))
         self.refused("that is empty", x=iter([]), y=None)
         self.refused("texts need a layer that looks them up", x=np.array([["a text"]] * 8))
         self.refused("'stale' needs a window", strategy="stale")
