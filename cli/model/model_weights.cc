@@ -65,8 +65,10 @@ bool IsWeightOf(std::string_view variable, std::string_view in_file) {
       absl::StripSuffix(absl::string_view(in_file.data(), in_file.size()), ":0");
   std::vector<absl::string_view> parts = absl::StrSplit(without_suffix, '/');
   parts.erase(std::remove_if(parts.begin(), parts.end(), IsCell), parts.end());
-  const std::string name = absl::StrJoin(parts, "/");
-  return name == variable || absl::EndsWith(name, absl::StrCat("/", std::string(variable)));
+  const std::string suffix = absl::StrCat("/", std::string(variable));
+  // A layer for one of several cells has the cell's name.
+  return absl::EndsWith(absl::StrCat("/", absl::StrJoin(parts, "/")), suffix) ||
+         absl::EndsWith(absl::StrCat("/", without_suffix), suffix);
 }
 
 absl::Status ExpectNumbers(const nn::NamedTensor& tensor) {

@@ -24,6 +24,10 @@ TEST(ModelWeightsTest, AVariableIsFoundUnderKerassLongerNames) {
                            "dense/other/kernel", "dense/kernel:1"}) {
     EXPECT_FALSE(IsWeightOf("dense/kernel", name)) << name;
   }
+  for (const char* name : {"lstm_cell_1/bias", "rnn/stacked_rnn_cells/lstm_cell_1/bias:0"}) {
+    EXPECT_TRUE(IsWeightOf("lstm_cell_1/bias", name)) << name;
+    EXPECT_FALSE(IsWeightOf("cell_1/bias", name)) << name;
+  }
 }
 
 TEST(ModelWeightsTest, WhatIsNoNumberIsNamed) {

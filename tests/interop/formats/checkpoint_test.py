@@ -21,7 +21,7 @@ from cluster import Job
 from keras_files_test import compare, predictions, run_all
 
 # Models whose layers are in a model, or that have masks: Keras 3 has other objects than the export.
-OTHER_OBJECTS = ["shared_and_nested", "embedding", "masking"]
+OTHER_OBJECTS = ["shared_and_nested", "stacked_cells", "embedding", "masked_states", "masking"]
 
 
 def randomize(model):
