@@ -17,6 +17,7 @@ namespace {
 
 using nlohmann::json;
 using std::chrono::seconds;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 // Most of a drill is waiting. With slower steps (--step_delay) the machine is idle meanwhile, for
@@ -154,10 +155,10 @@ TEST_F(DrillTest, PsThatApplyBatchesTwiceAreFoundWrong) {
                    folder_.path("programs/cairn"));
   }
   EXPECT_EQ(result.exit_code, 1) << result.output << result.errors;
-  EXPECT_THAT(result.output, HasSubstr("final values differ"));
-  const json report = Report();
-  EXPECT_EQ(report["verdict"], "wrong");
-  EXPECT_GT(report["different_values"], 0);
+  // Or only one of the two ps has applied a batch twice.
+  EXPECT_THAT(result.output,
+              AnyOf(HasSubstr("final values differ"), HasSubstr("others have version")));
+  EXPECT_EQ(Report()["verdict"], "wrong");
 }
 
 }  // namespace
