@@ -22,15 +22,21 @@ class Moving : public ::testing::Test {
     ASSERT_EQ(submitted.exit_code, 0) << submitted.output << submitted.errors;
   }
 
-  // Waits until this many batches are done and the newest checkpoint has its copies.
-  static void WaitForCopies(TestCluster* cluster, const std::string& job, int64_t batches) {
-    const auto ready = [&] {
-      const json status = cluster->Status(job);
-      if (status.value("batches_done", int64_t{0}) < batches) return false;
-      const auto lines = cluster->Cairn({"checkpoints", job, "--json"}).lines();
-      return !lines.empty() && lines.back().value("copies", 0) == 2;
-    };
-    ASSERT_TRUE(WaitUntil(seconds(90), ready)) << cluster->Status(job) << cluster->Logs();
+  static void WaitForBatches(TestCluster* cluster, int64_t batches) {
+    const auto done = [&] { return cluster->Status("count").value("batches_done", int64_t{0}); };
+    ASSERT_TRUE(WaitUntil(seconds(90), [&] { return done() >= batches; }))
+        << cluster->Status("count") << cluster->Logs();
+  }
+
+  // Waits until this many batches are done, and takes a checkpoint with its copies. It is the
+  // newest one, since CheckpointsOnDemand makes no other.
+  static void TakeCheckpoint(TestCluster* cluster, int64_t batches) {
+    ASSERT_NO_FATAL_FAILURE(WaitForBatches(cluster, batches));
+    const CommandResult taken = cluster->Cairn({"checkpoint", "count"});
+    ASSERT_EQ(taken.exit_code, 0) << taken.errors;
+    const auto lines = cluster->Cairn({"checkpoints", "count", "--json"}).lines();
+    ASSERT_FALSE(lines.empty());
+    ASSERT_EQ(lines.back().value("copies", 0), 2) << lines.back();
   }
 
   static json Finish(TestCluster* cluster, const std::string& job) {
@@ -48,6 +54,13 @@ class Moving : public ::testing::Test {
     job.checkpoint_every = 500;
     return job;
   }
+
+  static CountingJob CheckpointsOnDemand() {
+    CountingJob job = LongCount();
+    job.checkpoint_every = 0;
+    job.more = R"({"checkpoint": {"every_epochs": 30}})";
+    return job;
+  }
 };
 
 TEST_F(Moving, TheCountIsExactOnTwoThenThreeThenOneParameterServer) {
@@ -57,12 +70,7 @@ TEST_F(Moving, TheCountIsExactOnTwoThenThreeThenOneParameterServer) {
   ASSERT_NO_FATAL_FAILURE(Submit(&cluster, WriteCountingJob(job, cluster.folder("job"))));
   int64_t batches = 1500;
   for (const int ps_count : {3, 1}) {
-    ASSERT_TRUE(WaitUntil(seconds(90),
-                          [&] {
-                            const json status = cluster.Status("count");
-                            return status.value("batches_done", int64_t{0}) >= batches;
-                          }))
-        << cluster.Status("count") << cluster.Logs();
+    ASSERT_NO_FATAL_FAILURE(WaitForBatches(&cluster, batches));
     cluster.KillAll();
     cluster.Resize("ps", ps_count);
     cluster.StartAll();
@@ -75,12 +83,12 @@ TEST_F(Moving, TheCountIsExactOnTwoThenThreeThenOneParameterServer) {
 
 // Machines with separate disks: the snapshot of ps 1 is restored from the copy on ps 0.
 TEST_F(Moving, WithDisksOfTheirOwnTheCopyOfTheOneThatIsGoneServes) {
-  const CountingJob job = LongCount();
+  const CountingJob job = CheckpointsOnDemand();
   TestCluster cluster(2, 2);
   cluster.SeparateDisks();
   cluster.StartAll();
   ASSERT_NO_FATAL_FAILURE(Submit(&cluster, WriteCountingJob(job, cluster.folder("job"))));
-  ASSERT_NO_FATAL_FAILURE(WaitForCopies(&cluster, "count", 1500));
+  ASSERT_NO_FATAL_FAILURE(TakeCheckpoint(&cluster, 1500));
   cluster.KillAll();
   cluster.Resize("ps", 1);
   cluster.StartAll();
@@ -89,12 +97,12 @@ TEST_F(Moving, WithDisksOfTheirOwnTheCopyOfTheOneThatIsGoneServes) {
 }
 
 TEST_F(Moving, APsThatComesBackWithAnEmptyDiskGoesOnFromItsNeighboursCopy) {
-  const CountingJob job = LongCount();
+  const CountingJob job = CheckpointsOnDemand();
   TestCluster cluster(2, 2);
   cluster.SeparateDisks();
   cluster.StartAll();
   ASSERT_NO_FATAL_FAILURE(Submit(&cluster, WriteCountingJob(job, cluster.folder("job"))));
-  ASSERT_NO_FATAL_FAILURE(WaitForCopies(&cluster, "count", 3000));
+  ASSERT_NO_FATAL_FAILURE(TakeCheckpoint(&cluster, 3000));
   cluster.task("ps", 1).Kill();
   cluster.WipeDisk(1);
   cluster.Start("ps", 1);
