@@ -126,7 +126,7 @@ TrainingResult DrillTraining::Finish(TrainedValues* values) {
   const absl::Status read = result.finished ? ReadResult(&result, values) : absl::OkStatus();
   if (!read.ok()) {
     result.finished = false;
-    result.error = absl::StrCat("its result cannot be read: ", std::string(read.message()));
+    result.error = absl::StrCat("it cannot be read: ", std::string(read.message()));
   }
   lock_ = nullptr;
   return result;

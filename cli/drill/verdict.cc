@@ -11,7 +11,7 @@ namespace {
 // The ways in which the result is wrong.
 std::vector<std::string> FindErrors(const TrainingResult& result,
                                     const std::optional<ValueComparison>& comparison) {
-  if (!result.finished) return {"the job did not finish: " + result.error};
+  if (!result.finished) return {"the job has no result: " + result.error};
   std::vector<std::string> errors;
   if (result.batches_done != result.total_batches) {
     errors.push_back(absl::StrCat(result.batches_done, " batches are counted as done, of ",

@@ -80,7 +80,7 @@ TEST(JudgeTest, AJobThatDidNotFinishIsWrong) {
   failed.error = "worker 1: out of memory";
   const Judgement judgement = Judge({Fired()}, failed, std::nullopt);
   EXPECT_EQ(judgement.verdict, Verdict::kWrong);
-  EXPECT_EQ(judgement.findings.front(), "the job did not finish: worker 1: out of memory");
+  EXPECT_EQ(judgement.findings.front(), "the job has no result: worker 1: out of memory");
 }
 
 TEST(JudgeTest, AFaultThatDidNotFireOrWasNotNoticedMakesItVoid) {
