@@ -1,0 +1,20 @@
+// The GPU backend on the first GPU.
+
+#include <utility>
+
+#include "common/check.h"
+#include "nn/cuda/load_cuda_device.h"
+#include "tests/nn/layers/conformance_device.h"
+
+namespace cairn::nn::testing {
+
+std::unique_ptr<Device> CreateConformanceDevice() {
+  auto device = LoadCudaDevice(0);
+  if (absl::IsUnavailable(device.status())) return nullptr;
+  CAIRN_CHECK(device.ok());
+  return *std::move(device);
+}
+
+bool ConformanceDeviceHasAllLayers() { return false; }
+
+}  // namespace cairn::nn::testing
