@@ -3,8 +3,8 @@
 
 Usage: check.py [--out FOLDER] [CHECK...]
 
-CHECKS: layers, steps, device, cluster, training, speed, kernels, memcheck, racecheck, initcheck
-(default: all). FOLDER gets the whole output of each (default: a temporary folder).
+CHECKS: steps, layers, device, cluster, training, speed, kernels, memcheck, racecheck, initcheck,
+synccheck (default: all). FOLDER gets the whole output of each (default: a temporary folder).
 """
 
 import argparse
@@ -157,32 +157,38 @@ def training(runner):
     return "validation accuracy " + summary
 
 
-SPEED = [("mlp", "fashion_mnist/mlp_model.json", 128, 300),
-         ("mlp", "fashion_mnist/mlp_model.json", 4096, 100),
-         ("cnn", "fashion_mnist/cnn.json", 128, 200),
-         ("cnn", "fashion_mnist/cnn.json", 1024, 50),
-         ("resnet50", "models/resnet50.json", 32, 15),
-         ("mobilenet_v2", "models/mobilenet_v2.json", 32, 15)]
+SPEED = [(model, file, batch, number, precision)
+         for model, file, batch, number, precisions in [
+             ("mlp", "fashion_mnist/mlp_model.json", 128, 300, ["float32"]),
+             ("mlp", "fashion_mnist/mlp_model.json", 4096, 100, ["float32", "mixed_bfloat16"]),
+             ("cnn", "fashion_mnist/cnn.json", 128, 200, ["float32"]),
+             ("cnn", "fashion_mnist/cnn.json", 1024, 50, ["float32", "mixed_bfloat16"]),
+             ("resnet50", "models/resnet50.json", 32, 15,
+              ["float32", "tensorfloat32", "mixed_bfloat16"]),
+             ("mobilenet_v2", "models/mobilenet_v2.json", 32, 15, ["float32", "mixed_bfloat16"])]
+         for precision in precisions]
 
 
 def speed(runner):
     """Milliseconds per step beside PyTorch's: values in place, then with all copies."""
     theirs = {}
+    rows = []
     try:
         text = runner.run("speed_torch", [sys.executable, ROOT / "tests/gpu/torch_step.py"] + [
-            f"{name}:{batch}:{number}" for name, _, batch, number in SPEED], 90, ours=False)
+            f"{name}:{batch}:{number}:{precision}" for name, _, batch, number, precision in SPEED],
+                          120, ours=False)
         lines = [line.split() for line in text.splitlines() if re.match(r"[\d.]+ [\d.]+$", line)]
         theirs = {row: [float(word) for word in line] for row, line in zip(SPEED, lines, strict=True)}
-        rows = []
     except Failure as failure:
-        rows = ["without PyTorch: " + str(failure)]
+        rows.append("without PyTorch: " + str(failure))
     for row in SPEED:
-        name, model, batch, number = row
-        text = runner.run(f"speed_{name}_{batch}", [BIN / "tests/gpu/step", ROOT / "examples" / model,
-                                                    batch, number], 60)
+        name, model, batch, number, precision = row
+        text = runner.run(f"speed_{name}_{batch}_{precision}",
+                          [BIN / "tests/gpu/step", ROOT / "examples" / model, batch, number, precision], 60)
         ours = [float(word) for word in text.split()[:2]]
         peers = [f" beside {b:.3f} ({b / a:.2f})" for a, b in zip(ours, theirs.get(row, []))] or ["", ""]
-        rows.append(f"{name} batch {batch}: {ours[0]} ms{peers[0]}, with copies {ours[1]} ms{peers[1]}")
+        rows.append(f"{name} batch {batch} {precision}: {ours[0]} ms{peers[0]}, "
+                    f"with copies {ours[1]} ms{peers[1]}")
     return "\n".join(rows)
 
 
@@ -197,8 +203,8 @@ def kernels(runner):
     """The time of each kernel of a step, by Nsight Compute."""
     ncu = tool("ncu")
     rows = []
-    for name, model, batch, _ in SPEED:
-        if batch not in (32, 128):
+    for name, model, batch, _, precision in SPEED:
+        if batch not in (32, 128) or precision != "float32":
             continue  # Each size shows the same kernels.
         text = runner.run(f"kernels_{name}", [ncu, "--csv", "--clock-control", "none", "--metrics",
                                               "gpu__time_duration.sum", "--target-processes", "all",
@@ -244,9 +250,13 @@ def initcheck(runner):
     return sanitize(runner, "initcheck")
 
 
+def synccheck(runner):
+    return sanitize(runner, "synccheck")
+
+
 CHECKS = {function.__name__: function
           for function in (steps, layers, device, cluster, training, speed, kernels, memcheck,
-                           racecheck, initcheck)}
+                           racecheck, initcheck, synccheck)}
 
 
 def main():

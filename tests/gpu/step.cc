@@ -2,8 +2,9 @@
 // (the median): once with the values left in place, once with all values changed by the host before
 // each step, as a worker's are.
 //
-// Usage: step MODEL.json BATCH_SIZE STEPS [DEVICE=cuda]     (0 steps: one without times, for
-// profilers)
+// Usage: step MODEL.json BATCH_SIZE STEPS [PRECISION=float32 [DEVICE=cuda]]
+//
+// 0 steps: one step without times, for profilers.
 
 #include <algorithm>
 #include <chrono>
@@ -25,15 +26,17 @@ namespace {
 
 class Steps {
  public:
-  Steps(const char* model_file, int64_t batch_size, const char* device)
+  Steps(const char* model_file, int64_t batch_size, const char* precision, const char* device)
       : device_(OrExit(nn::CreateDevice(device))) {
     proto::Job job;
     job.mutable_loss()->set_name("sparse_categorical_crossentropy");
     job.mutable_optimizer()->set_name("sgd");
+    job.set_precision(precision);
     model_ = std::make_unique<JobModel>(OrExit(JobModel::Create(job, ReadSpec(model_file))));
     const nn::Model& model = *model_->model;
-    executor_ = OrExit(nn::Executor::Create(&model, &model_->objective, {.batch_size = batch_size},
-                                            device_.get()));
+    executor_ = OrExit(nn::Executor::Create(
+        &model, &model_->objective, {.batch_size = batch_size, .precision = model_->precision},
+        device_.get()));
     for (size_t v = 0; v < model.variables().size(); ++v) {
       const nn::VariableSpec& variable = model.variables()[v];
       nn::FillInitialValues(variable, /*seed=*/1, 0, variable.element_count(),
@@ -83,11 +86,12 @@ class Steps {
 int main(int argc, char** argv) {
   const int64_t batch_size = argc >= 4 ? std::atoll(argv[2]) : 0;
   const int steps = argc >= 4 ? std::atoi(argv[3]) : 0;
-  if (argc > 5 || batch_size < 1 || steps < 0) {
-    std::fprintf(stderr, "usage: step MODEL.json BATCH_SIZE STEPS [DEVICE=cuda]\n");
+  if (argc > 6 || batch_size < 1 || steps < 0) {
+    std::fprintf(stderr, "usage: step MODEL.json BATCH_SIZE STEPS [PRECISION [DEVICE]]\n");
     return 2;
   }
-  cairn::worker::Steps run(argv[1], batch_size, argc == 5 ? argv[4] : "cuda");
+  cairn::worker::Steps run(argv[1], batch_size, argc > 4 ? argv[4] : "float32",
+                           argc > 5 ? argv[5] : "cuda");
   if (steps == 0) {
     run.MillisecondsPerStep(1, /*with_new_values=*/true);
     return 0;

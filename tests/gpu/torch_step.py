@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""The peer of step.cc: PyTorch's milliseconds per step on the first GPU, in float32 without TF32.
+"""The peer of step.cc: PyTorch's milliseconds per step on the first GPU, in float32 without TF32,
+or in mixed precision (autocast).
 
-Usage: torch_step.py MODEL:BATCH_SIZE:STEPS...     (models: mlp, cnn, resnet50, mobilenet_v2)
+Usage: torch_step.py MODEL:BATCH_SIZE:STEPS:PRECISION...
+
+MODEL is mlp, cnn, resnet50 or mobilenet_v2; PRECISION is one of a job file's.
 
 Prints two medians for each: forward and backward pass with the values in place, then with all values copied
 from the host before the step and all gradients to the host after it, as a worker of a cluster does.
@@ -34,9 +37,9 @@ def of_torchvision(name):
     return getattr(torchvision.models, name)(weights=None), (3, 224, 224), 1000
 
 
-def measure(name, batch, steps):
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.allow_tf32 = False
+def measure(name, batch, steps, precision):
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tensorfloat32"
+    torch.backends.cudnn.allow_tf32 = precision == "tensorfloat32"
     torch.backends.cudnn.benchmark = True
     torch.manual_seed(0)
     net, shape, classes = {"mlp": mlp, "cnn": cnn}.get(name, lambda: of_torchvision(name))()
@@ -52,7 +55,8 @@ def measure(name, batch, steps):
                 for parameter, value in zip(net.parameters(), values):
                     parameter.copy_(value, non_blocking=True)
         net.zero_grad(set_to_none=True)
-        loss = F.cross_entropy(net(x.cuda(non_blocking=True)), y.cuda(non_blocking=True))
+        with torch.autocast("cuda", torch.bfloat16, enabled=precision == "mixed_bfloat16"):
+            loss = F.cross_entropy(net(x.cuda(non_blocking=True)), y.cuda(non_blocking=True))
         loss.backward()
         if with_copies:
             for parameter, gradient in zip(net.parameters(), gradients):
@@ -75,8 +79,8 @@ def measure(name, batch, steps):
 
 def main():
     for words in sys.argv[1:]:
-        name, batch, steps = words.split(":")
-        measure(name, int(batch), int(steps))
+        name, batch, steps, precision = words.split(":")
+        measure(name, int(batch), int(steps), precision)
 
 
 if __name__ == "__main__":
