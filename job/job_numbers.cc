@@ -6,6 +6,7 @@
 #include "job/field_checks.h"
 #include "job/partitioner.h"
 #include "job/strategy.h"
+#include "nn/precision.h"
 
 namespace cairn::job {
 namespace {
@@ -75,6 +76,9 @@ absl::Status CheckStorage(const proto::Job& job) {
   CAIRN_RETURN_IF_ERROR(CheckPartitioner(job.partitioner()));
   CAIRN_RETURN_IF_ERROR(
       CheckRange("keep_history", job.has_keep_history(), job.keep_history(), 1, kTotalBatchesMax));
+  if (job.has_precision()) {
+    CAIRN_RETURN_IF_ERROR(CheckWord("precision", job.precision(), nn::PrecisionWords()));
+  }
   if (job.has_on_non_finite()) {
     CAIRN_RETURN_IF_ERROR(
         CheckWord("on_non_finite", job.on_non_finite(), {"reject", "fail", "rollback"}));

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "nn/kernel.h"
+#include "nn/precision.h"
 
 namespace cairn::nn {
 
@@ -74,6 +75,9 @@ class Device {
 
   // Sets how many host threads the calling thread's work on this device may use from now on.
   virtual void UseThreads(int threads) = 0;
+  // The precision of the products that are submitted from now on. Initially float32, which is all
+  // that most devices have.
+  virtual void UsePrecision(Precision precision) {}
   // Returns true if one kernel can compute `first` followed by `second`, where `second` is the only
   // consumer of the output of `first` and has no other input. The fused kernel receives the inputs
   // of `first`, the output of `second`, and the variables of both, those of `first` first.

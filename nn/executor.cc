@@ -361,6 +361,7 @@ absl::StatusOr<Executor::BatchResults> Executor::Forward(const Batch& batch, boo
   CAIRN_CHECK(batch.size >= 1 && batch.size <= options_.batch_size);
   can_run_backward_ = false;
   device_->UseThreads(options_.threads);
+  device_->UsePrecision(options_.precision);
   CAIRN_ASSIGN_OR_RETURN(plan_, FindPlan(batch.size));
   batch_size_ = batch.size;
   CAIRN_RETURN_IF_ERROR(UploadValues());
@@ -462,6 +463,7 @@ absl::Status Executor::Backward(absl::FunctionRef<void(int variable)> on_gradien
   CAIRN_CHECK(can_run_backward_);
   can_run_backward_ = false;
   device_->UseThreads(options_.threads);
+  device_->UsePrecision(options_.precision);
   for (int i = static_cast<int>(stages_.size()) - 1; i >= 0; --i) {
     // The first node of a fused pair runs the backward pass of both. Variables of the second layer
     // are finished first, so gradients are reported from the last layer to the first.

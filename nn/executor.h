@@ -41,6 +41,7 @@ class Executor {
     int64_t batch_size = 0;
     // Number of host threads, at least 1.
     int threads = 1;
+    Precision precision = Precision::kFloat32;
     // If false, no memory for gradients is allocated and Backward must not be called.
     bool training = true;
     // By variable: false computes no gradient for it. Its layer still runs in training mode, unlike

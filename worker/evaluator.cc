@@ -30,6 +30,7 @@ absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::Create(
   nn::Executor::Options options;
   options.batch_size = plan.batch_size();
   options.threads = threads;
+  options.precision = model.precision;
   options.training = false;
   CAIRN_ASSIGN_OR_RETURN(
       evaluator->executor_,

@@ -13,6 +13,9 @@ absl::StatusOr<JobModel> JobModel::Create(const proto::Job& job, const proto::Mo
   JobModel result;
   CAIRN_ASSIGN_OR_RETURN(result.model, nn::Model::Create(spec));
   CAIRN_ASSIGN_OR_RETURN(result.objective, job::CreateObjective(job, *result.model));
+  if (job.has_precision()) {
+    result.precision = nn::FindPrecision(job.precision()).value_or(nn::Precision::kFloat32);
+  }
   if (job::HasModels(job)) {
     CAIRN_ASSIGN_OR_RETURN(job::ModelProgram program,
                            job::ModelProgram::Create(job, spec, *result.model));

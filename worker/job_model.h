@@ -9,6 +9,7 @@
 #include "job/model_program.h"
 #include "nn/model.h"
 #include "nn/objective.h"
+#include "nn/precision.h"
 #include "proto/job.pb.h"
 #include "proto/model.pb.h"
 
@@ -20,6 +21,7 @@ struct JobModel {
   std::unique_ptr<nn::Model> model;
   nn::Objective objective;
   std::optional<job::ClassWeights> class_weights;
+  nn::Precision precision = nn::Precision::kFloat32;
   // What a step computes in a job of several models; otherwise null.
   std::unique_ptr<const job::ModelProgram> program;
 

@@ -38,13 +38,14 @@ absl::Status JobRunner::MakeExecutor() {
   nn::Executor::Options options;
   options.batch_size = job_.plan().batch_size();
   options.threads = options_.threads;
+  options.precision = model_.precision;
   options.variables_only = model_.program != nullptr;
   CAIRN_ASSIGN_OR_RETURN(
       executor_, nn::Executor::Create(model_.model.get(), &model_.objective, options, device_));
   if (model_.program != nullptr) {
-    CAIRN_ASSIGN_OR_RETURN(objective_steps_,
-                           ObjectiveSteps::Create(model_.program.get(), executor_.get(),
-                                                  options.batch_size, options.threads, device_));
+    CAIRN_ASSIGN_OR_RETURN(
+        objective_steps_,
+        ObjectiveSteps::Create(model_.program.get(), executor_.get(), options, device_));
   }
   loader_ = std::make_unique<BatchLoader>(data_.train, BatchSampler::ForTraining(job_.plan()));
   return absl::OkStatus();

@@ -19,30 +19,29 @@ void FillNoise(uint64_t random_key, int64_t stream, std::vector<float>* noise) {
   }
 }
 
-absl::StatusOr<std::unique_ptr<ObjectiveSteps>> ObjectiveSteps::Create(const ModelProgram* program,
-                                                                       nn::Executor* variables,
-                                                                       int64_t batch_size,
-                                                                       int threads,
-                                                                       nn::Device* device) {
+absl::StatusOr<std::unique_ptr<ObjectiveSteps>> ObjectiveSteps::Create(
+    const ModelProgram* program, nn::Executor* variables, const nn::Executor::Options& options,
+    nn::Device* device) {
   std::unique_ptr<ObjectiveSteps> steps(new ObjectiveSteps(program, variables));
   steps->has_gradient_.resize(program->objective_of.size());
   for (const ModelProgram::Objective& objective : program->objectives) {
     std::vector<Runner>& runners = steps->runners_.emplace_back();
     for (const ModelProgram::Pass& pass : objective.passes) {
-      CAIRN_RETURN_IF_ERROR(steps->AddRunner(pass, batch_size, threads, device, &runners));
+      CAIRN_RETURN_IF_ERROR(steps->AddRunner(pass, options, device, &runners));
     }
   }
   return steps;
 }
 
-absl::Status ObjectiveSteps::AddRunner(const ModelProgram::Pass& pass, int64_t batch_size,
-                                       int threads, nn::Device* device,
+absl::Status ObjectiveSteps::AddRunner(const ModelProgram::Pass& pass,
+                                       const nn::Executor::Options& common, nn::Device* device,
                                        std::vector<Runner>* runners) {
   Runner runner;
   runner.pass = &pass;
   nn::Executor::Options options;
-  options.batch_size = batch_size;
-  options.threads = threads;
+  options.batch_size = common.batch_size;
+  options.threads = common.threads;
+  options.precision = common.precision;
   options.trained = pass.trained;
   options.values_of = variables_;
   options.shared_variables = pass.variables;
@@ -50,7 +49,7 @@ absl::Status ObjectiveSteps::AddRunner(const ModelProgram::Pass& pass, int64_t b
                          nn::Executor::Create(pass.model.get(), &pass.objective, options, device));
   if (pass.target == ModelProgram::Target::kNumber) {
     const nn::Loss& loss = *pass.objective.losses()[0].loss;
-    const int64_t count = batch_size * loss.LabelCount(pass.model->output_shape());
+    const int64_t count = options.batch_size * loss.LabelCount(pass.model->output_shape());
     if (loss.label_type() == proto::INT32) {
       runner.classes.assign(count, static_cast<int32_t>(pass.number));
     } else {
@@ -59,7 +58,7 @@ absl::Status ObjectiveSteps::AddRunner(const ModelProgram::Pass& pass, int64_t b
   }
   for (const ModelProgram::Input& input : pass.inputs) {
     if (input.noise_size == 0) continue;
-    noise_[{input.noise_size, input.noise_stream}].reserve(batch_size * input.noise_size);
+    noise_[{input.noise_size, input.noise_stream}].reserve(options.batch_size * input.noise_size);
   }
   runners->push_back(std::move(runner));
   return absl::OkStatus();

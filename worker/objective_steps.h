@@ -32,12 +32,12 @@ class ObjectiveSteps {
     std::vector<int> variables;
   };
 
-  // `variables` was created with Options::variables_only for the union of the models. All pointers
-  // must outlive the object. Errors as Executor::Create.
-  static absl::StatusOr<std::unique_ptr<ObjectiveSteps>> Create(const job::ModelProgram* program,
-                                                                nn::Executor* variables,
-                                                                int64_t batch_size, int threads,
-                                                                nn::Device* device);
+  // `variables` was created with Options::variables_only for the union of the models. Batch size,
+  // threads and precision are those of `options`. All pointers must outlive the object. Errors as
+  // Executor::Create.
+  static absl::StatusOr<std::unique_ptr<ObjectiveSteps>> Create(
+      const job::ModelProgram* program, nn::Executor* variables,
+      const nn::Executor::Options& options, nn::Device* device);
 
   // Runs the objectives of this update on a batch. A loss that is not finite ends the step: then
   // the gradients are undefined. Errors as Executor::Forward and Backward.
@@ -55,7 +55,7 @@ class ObjectiveSteps {
   ObjectiveSteps(const job::ModelProgram* program, nn::Executor* variables)
       : program_(*program), variables_(variables) {}
 
-  absl::Status AddRunner(const job::ModelProgram::Pass& pass, int64_t batch_size, int threads,
+  absl::Status AddRunner(const job::ModelProgram::Pass& pass, const nn::Executor::Options& options,
                          nn::Device* device, std::vector<Runner>* runners);
   const void* LabelsOf(const Runner& runner, const nn::Executor::Batch& batch) const;
   absl::Status RunPass(const nn::Executor::Batch& batch, Runner* runner, double* loss);

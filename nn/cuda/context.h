@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "nn/cuda/cuda_handles.h"
 #include "nn/cuda/staged_copies.h"
+#include "nn/precision.h"
 
 namespace cairn::nn::cuda {
 
@@ -30,6 +31,9 @@ class Context {
 
   cudaStream_t stream() const { return stream_.get(); }
   cublasHandle_t blas() const { return blas_.get(); }
+  // The precision of products that are submitted from now on.
+  Precision precision() const { return precision_; }
+  void set_precision(Precision precision) { precision_ = precision; }
   StagedCopies& copies() { return *copies_; }
   const std::string& device() const { return device_; }
 
@@ -73,6 +77,7 @@ class Context {
   CudaStream stream_;
   std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, DestroyBlas> blas_;
   std::unique_ptr<StagedCopies> copies_;
+  Precision precision_ = Precision::kFloat32;
   const std::string* work_ = nullptr;
   absl::Status error_;
   void* scratch_ = nullptr;

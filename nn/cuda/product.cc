@@ -5,20 +5,34 @@ namespace {
 
 int Step(int64_t step, int64_t width) { return static_cast<int>(step != 0 ? step : width); }
 
+cublasComputeType_t ComputeType(Precision precision) {
+  switch (precision) {
+    case Precision::kFloat32:
+      return CUBLAS_COMPUTE_32F;
+    case Precision::kTensorFloat32:
+      return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case Precision::kBfloat16:
+      return CUBLAS_COMPUTE_32F_FAST_16BF;
+  }
+  return CUBLAS_COMPUTE_32F;
+}
+
 }  // namespace
 
 void Multiply(Context* context, const Product& p, const float* a, const float* b, float* c) {
   // cuBLAS's matrices are column-major: to it, each of ours is its transpose. c^T = op(b)^T
   // op(a)^T.
   const float one = 1, zero = 0;
-  context->Note(cublasSgemmStridedBatched(
-                    context->blas(), p.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
-                    p.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, static_cast<int>(p.columns),
-                    static_cast<int>(p.rows), static_cast<int>(p.inner), &one, b,
-                    Step(p.b_step, p.b_transposed ? p.inner : p.columns), p.b_distance, a,
-                    Step(p.a_step, p.a_transposed ? p.rows : p.inner), p.a_distance, &zero, c,
-                    Step(p.c_step, p.columns), p.c_distance, static_cast<int>(p.batches)),
-                "cublasSgemmStridedBatched");
+  context->Note(
+      cublasGemmStridedBatchedEx(
+          context->blas(), p.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+          p.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, static_cast<int>(p.columns),
+          static_cast<int>(p.rows), static_cast<int>(p.inner), &one, b, CUDA_R_32F,
+          Step(p.b_step, p.b_transposed ? p.inner : p.columns), p.b_distance, a, CUDA_R_32F,
+          Step(p.a_step, p.a_transposed ? p.rows : p.inner), p.a_distance, &zero, c, CUDA_R_32F,
+          Step(p.c_step, p.columns), p.c_distance, static_cast<int>(p.batches),
+          ComputeType(context->precision()), CUBLAS_GEMM_DEFAULT),
+      "cublasGemmStridedBatchedEx");
 }
 
 }  // namespace cairn::nn::cuda

@@ -41,6 +41,32 @@ class Structures(unittest.TestCase):
         y = images.mean((1, 2, 3)) / 255
         same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse"}, images, y, epochs=2)
 
+    def test_mixed_precision(self):
+        """CPUs compute in float32, so Keras's numbers are met as far as bfloat16 goes."""
+        random = np.random.default_rng(5)
+        x, y = random.random((128, 6)).astype("float32"), random.integers(0, 3, 128)
+
+        def network(policy):
+            return keras.Sequential([
+                keras.Input((6,)), layers.Dense(16, activation="relu", dtype=policy),
+                layers.Dense(3, dtype=policy),
+                layers.Activation("softmax", dtype="float32")])
+
+        model, twin = network("mixed_bfloat16"), network("mixed_bfloat16")
+        twin.set_weights(model.get_weights())
+        compiled = {"optimizer": "sgd", "loss": "sparse_categorical_crossentropy"}
+        for each in (model, twin):
+            each.compile(**compiled)
+        fit = {"batch_size": 32, "epochs": 3, "shuffle": False, "verbose": 0}
+        np.testing.assert_allclose(cluster.fit(model, x, y, **fit).history["loss"],
+                                   twin.fit(x, y, **fit).history["loss"], rtol=2e-2)
+        for policy in ("mixed_float16", "bfloat16"):
+            refused = network(policy)
+            refused.compile(**compiled)
+            with self.assertRaisesRegex(
+                    Exception, f"layer dense.* has the dtype policy {policy}; known are float32 and"):
+                cluster.fit(refused, x, y, **fit)
+
     def test_operations_drop_masks(self):
         """As in Keras, where only layers pass them; a cast to the same type returns its argument."""
         ops = keras.ops

@@ -88,7 +88,7 @@ TEST(ObjectiveStepsTest, GradientsAreThoseOfTheClosedForm) {
   const auto variables = nn::Executor::Create(model->get(), nullptr, options, device->get());
   ASSERT_TRUE(variables.ok()) << variables.status();
   const auto steps =
-      ObjectiveSteps::Create(&*program, variables->get(), 3, /*threads=*/1, device->get());
+      ObjectiveSteps::Create(&*program, variables->get(), {.batch_size = 3}, device->get());
   ASSERT_TRUE(steps.ok()) << steps.status();
   const double d = 0.75;
   const double g = -1.5;

@@ -167,6 +167,7 @@ class Cluster:
         validation = None
         if validation_data is not None:
             validation = _validation(validation_data, model, lookups, validation_steps)
+        precision = translation.precision_of(model)
         objectives = Objectives(compiled, y)
         lookups.cut(inputs, x, objectives, validation[0] if validation else ())
         if not model.built:
@@ -190,6 +191,8 @@ class Cluster:
                                examples if steps_per_epoch else None)
         rates = translation.scheduled_rates(callbacks, job["optimizer"]["learning_rate"],
                                             range(initial_epoch, epochs))
+        if precision != "float32":
+            job["precision"] = precision
         job.update(epochs=int(epochs), shuffle=bool(shuffle), seed=int(seed))
         if initial_epoch:
             job["initial_epoch"] = int(initial_epoch)

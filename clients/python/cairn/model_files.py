@@ -128,9 +128,23 @@ def _consumers(node):
     return found
 
 
+def _take_policies(node):
+    """All layers of a job's model are float32; the job has the precision."""
+    if isinstance(node, list):
+        for each in node:
+            _take_policies(each)
+    elif isinstance(node, dict):
+        policy = node.get("dtype")
+        if isinstance(policy, dict) and policy.get("config", {}).get("name") == "mixed_bfloat16":
+            node["dtype"] = "float32"
+        for each in node.values():
+            _take_policies(each)
+
+
 def write_model(model, rebuilt, folder):
     """Writes model.json and weights.bin into `folder`; returns the path of model.json."""
     topology = rebuilt.topology if rebuilt else json.loads(model.to_json())
+    _take_policies(topology)
     _state_means(topology, model)
     if not rebuilt:
         Translation(topology)

@@ -306,6 +306,16 @@ def _without_decay(optimizer, weights):
             if getattr(variable, "trainable", False) and not optimizer._use_weight_decay(variable)]
 
 
+def precision_of(model):
+    """The job's precision, from the dtype policies of the layers."""
+    policies = {layer.dtype_policy.name: layer for layer in model._flatten_layers()}
+    for policy, layer in policies.items():
+        if policy not in ("float32", "mixed_bfloat16"):
+            raise NotSupported(f"layer {layer.name} has the dtype policy {policy}; known are float32 "
+                               f"and mixed_bfloat16, which needs no scaling of the loss")
+    return "mixed_bfloat16" if "mixed_bfloat16" in policies else "float32"
+
+
 def optimizer_field(optimizer, weights):
     """The job's optimizer. It starts anew: Keras's own state of the optimizer is not used.
 

@@ -1,3 +1,6 @@
+#include <bit>
+#include <cstdint>
+
 #include "cublas_v2.h"
 #include "tests/nn/cuda_on_host/runtime.h"
 
@@ -8,6 +11,17 @@ struct Blas {
 };
 
 namespace {
+
+// The nearest float with a shorter fraction; of two, the one that is even.
+float Rounded(float value, cublasComputeType_t type) {
+  const int dropped = type == CUBLAS_COMPUTE_32F_FAST_16BF   ? 16
+                      : type == CUBLAS_COMPUTE_32F_FAST_TF32 ? 13
+                                                             : 0;
+  if (dropped == 0 || value != value) return value;
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t half = (uint32_t{1} << (dropped - 1)) - 1 + (bits >> dropped & 1);
+  return std::bit_cast<float>((bits + half) >> dropped << dropped);
+}
 
 struct Product {
   cublasOperation_t a_operation;
@@ -23,6 +37,7 @@ struct Product {
   float beta;
   float* c;
   int64_t ldc;
+  cublasComputeType_t type;
 
   bool IsValid() const {
     const int a_rows = a_operation == CUBLAS_OP_N ? m : k;
@@ -31,10 +46,10 @@ struct Product {
            ldb >= (b_rows > 1 ? b_rows : 1) && ldc >= (m > 1 ? m : 1);
   }
   float A(int i, int p) const {
-    return a_operation == CUBLAS_OP_N ? a[i + p * lda] : a[p + i * lda];
+    return Rounded(a_operation == CUBLAS_OP_N ? a[i + p * lda] : a[p + i * lda], type);
   }
   float B(int p, int j) const {
-    return b_operation == CUBLAS_OP_N ? b[p + j * ldb] : b[j + p * ldb];
+    return Rounded(b_operation == CUBLAS_OP_N ? b[p + j * ldb] : b[j + p * ldb], type);
   }
 
   void Run() const {
@@ -74,33 +89,38 @@ const char* cublasGetStatusName(cublasStatus_t status) {
                                                : "CUBLAS_STATUS_EXECUTION_FAILED";
 }
 
-cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t a_operation,
-                           cublasOperation_t b_operation, int m, int n, int k, const float* alpha,
-                           const float* a, int lda, const float* b, int ldb, const float* beta,
-                           float* c, int ldc) {
-  return cublasSgemmStridedBatched(handle, a_operation, b_operation, m, n, k, alpha, a, lda, 0, b,
-                                   ldb, 0, beta, c, ldc, 0, 1);
-}
-
-cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t a_operation,
-                                         cublasOperation_t b_operation, int m, int n, int k,
-                                         const float* alpha, const float* a, int lda,
-                                         long long a_stride, const float* b, int ldb,
-                                         long long b_stride, const float* beta, float* c, int ldc,
-                                         long long c_stride, int batches) {
-  const Product product = {a_operation, b_operation, m,   n,     k, *alpha, a,
-                           lda,         b,           ldb, *beta, c, ldc};
+cublasStatus_t cublasGemmStridedBatchedEx(
+    cublasHandle_t handle, cublasOperation_t a_operation, cublasOperation_t b_operation, int m,
+    int n, int k, const void* alpha, const void* a, cudaDataType_t a_type, int lda,
+    long long a_stride, const void* b, cudaDataType_t b_type, int ldb, long long b_stride,
+    const void* beta, void* c, cudaDataType_t c_type, int ldc, long long c_stride, int batches,
+    cublasComputeType_t compute_type, cublasGemmAlgo_t algorithm) {
+  const Product product = {.a_operation = a_operation,
+                           .b_operation = b_operation,
+                           .m = m,
+                           .n = n,
+                           .k = k,
+                           .alpha = *static_cast<const float*>(alpha),
+                           .a = static_cast<const float*>(a),
+                           .lda = lda,
+                           .b = static_cast<const float*>(b),
+                           .ldb = ldb,
+                           .beta = *static_cast<const float*>(beta),
+                           .c = static_cast<float*>(c),
+                           .ldc = ldc,
+                           .type = compute_type};
   if (!product.IsValid() || batches < 0) return CUBLAS_STATUS_INVALID_VALUE;
-  const cudaError_t error = cuda_on_host::Enqueue(
-      "cublasSgemm", handle->stream, [product, a_stride, b_stride, c_stride, batches] {
-        for (int64_t batch = 0; batch < batches; ++batch) {
-          Product one = product;
-          one.a += batch * a_stride;
-          one.b += batch * b_stride;
-          one.c += batch * c_stride;
-          one.Run();
-        }
-        return cudaSuccess;
-      });
+  const cudaError_t error =
+      cuda_on_host::Enqueue("cublasGemmStridedBatchedEx", handle->stream,
+                            [product, a_stride, b_stride, c_stride, batches] {
+                              for (int64_t batch = 0; batch < batches; ++batch) {
+                                Product one = product;
+                                one.a += batch * a_stride;
+                                one.b += batch * b_stride;
+                                one.c += batch * c_stride;
+                                one.Run();
+                              }
+                              return cudaSuccess;
+                            });
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }

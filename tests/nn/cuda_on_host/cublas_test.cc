@@ -40,6 +40,15 @@ class CublasTest : public ::testing::Test {
     return values;
   }
 
+  // One product of untransposed matrices.
+  cublasStatus_t Multiply(int m, int n, int k, const float* a, int lda, const float* b, int ldb,
+                          float* c, int ldc, cublasComputeType_t type = CUBLAS_COMPUTE_32F) {
+    const float one = 1, zero = 0;
+    return cublasGemmStridedBatchedEx(handle_, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a,
+                                      CUDA_R_32F, lda, 0, b, CUDA_R_32F, ldb, 0, &zero, c,
+                                      CUDA_R_32F, ldc, 0, 1, type, CUBLAS_GEMM_DEFAULT);
+  }
+
   cudaStream_t stream_ = nullptr;
   cublasHandle_t handle_ = nullptr;
   std::vector<float*> memory_;
@@ -63,10 +72,11 @@ TEST_F(CublasTest, ProductsOfAllTransposesAreThoseOfPlainLoops) {
         std::vector<float> c = Draws(200, 3);
         const float alpha = 2;
         float* const device_c = Upload(c);
-        ASSERT_EQ(cublasSgemmStridedBatched(handle_, a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
-                                            b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, kM, kN, kK,
-                                            &alpha, Upload(a), kLda, 50, Upload(b), kLdb, 60, &beta,
-                                            device_c, kLdc, 55, kBatches),
+        ASSERT_EQ(cublasGemmStridedBatchedEx(
+                      handle_, a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+                      b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, kM, kN, kK, &alpha, Upload(a),
+                      CUDA_R_32F, kLda, 50, Upload(b), CUDA_R_32F, kLdb, 60, &beta, device_c,
+                      CUDA_R_32F, kLdc, 55, kBatches, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
                   CUBLAS_STATUS_SUCCESS);
         for (int batch = 0; batch < kBatches; ++batch) {
           for (int i = 0; i < kM; ++i) {
@@ -93,21 +103,47 @@ TEST_F(CublasTest, WithoutBetaTheOldProductIsNotRead) {
   void* memory = nullptr;
   ASSERT_EQ(cudaMalloc(&memory, sizeof(float)), cudaSuccess);
   auto* const c = static_cast<float*>(memory);
-  const float one = 1, zero = 0;
-  ASSERT_EQ(cublasSgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, Upload({3}), 1,
-                        Upload({4}), 1, &zero, c, 1),
-            CUBLAS_STATUS_SUCCESS);
+  ASSERT_EQ(Multiply(1, 1, 1, Upload({3}), 1, Upload({4}), 1, c, 1), CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(Download(c, 1), std::vector<float>{12});
   cudaFree(memory);
 }
 
 TEST_F(CublasTest, ALeadingDimensionThatIsTooSmallIsRefused) {
-  const float one = 1, zero = 0;
   float* const m = Upload(std::vector<float>(16));
-  EXPECT_EQ(cublasSgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, 4, 2, 2, &one, m, 3, m, 2, &zero, m, 4),
-            CUBLAS_STATUS_INVALID_VALUE);
-  EXPECT_EQ(cublasSgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, 4, 2, 2, &one, m, 4, m, 2, &zero, m, 3),
-            CUBLAS_STATUS_INVALID_VALUE);
+  EXPECT_EQ(Multiply(4, 2, 2, m, 3, m, 2, m, 4), CUBLAS_STATUS_INVALID_VALUE);
+  EXPECT_EQ(Multiply(4, 2, 2, m, 4, m, 2, m, 3), CUBLAS_STATUS_INVALID_VALUE);
+}
+
+// 7 bits of fraction are left, or 10. In the middle of two numbers the even one is taken.
+TEST_F(CublasTest, InputsAreRoundedAsTheTypeAllows) {
+  struct Case {
+    float input;
+    float tf32;
+    float bfloat16;
+  };
+  const Case cases[] = {{1 + 0x1p-12f, 1, 1},
+                        {1 + 0x1p-11f, 1, 1},
+                        {1 + 0x1.8p-11f, 1 + 0x1p-10f, 1},
+                        {1 + 0x1p-10f, 1 + 0x1p-10f, 1},
+                        {1 + 0x1p-8f, 1 + 0x1p-8f, 1},
+                        {-1 - 0x1.8p-7f, -1 - 0x1.8p-7f, -1 - 0x1p-6f},
+                        {3 * 0x1p-130f, 3 * 0x1p-130f, 3 * 0x1p-130f}};
+  float* const c = Upload({0});
+  for (const Case& expected : cases) {
+    const float* const input = Upload({expected.input});
+    const float* const one = Upload({1});
+    for (const bool is_first : {false, true}) {
+      const auto product = [&](cublasComputeType_t type) {
+        EXPECT_EQ(
+            Multiply(1, 1, 1, is_first ? input : one, 1, is_first ? one : input, 1, c, 1, type),
+            CUBLAS_STATUS_SUCCESS);
+        return Download(c, 1)[0];
+      };
+      EXPECT_EQ(product(CUBLAS_COMPUTE_32F), expected.input);
+      EXPECT_EQ(product(CUBLAS_COMPUTE_32F_FAST_TF32), expected.tf32);
+      EXPECT_EQ(product(CUBLAS_COMPUTE_32F_FAST_16BF), expected.bfloat16);
+    }
+  }
 }
 
 }  // namespace

@@ -85,9 +85,10 @@ struct TestBatch {
 
 // Loss, penalty, metrics, outputs and gradients of one step.
 std::vector<double> Step(const Model& model, const Objective& objective, int64_t size,
-                         Device* device) {
+                         Device* device, Precision precision = Precision::kFloat32) {
   const TestBatch data(model, objective, size);
-  auto executor = *Executor::Create(&model, &objective, {.batch_size = size}, device);
+  auto executor =
+      *Executor::Create(&model, &objective, {.batch_size = size, .precision = precision}, device);
   for (size_t v = 0; v < model.variables().size(); ++v) {
     const absl::Span<float> values = executor->values(static_cast<int>(v));
     for (size_t i = 0; i < values.size(); ++i) values[i] = RandomUniform(50 + v, i) - 0.4f;
@@ -113,6 +114,31 @@ void ExpectStepOfTheCpu(const Model& model, const Objective& objective, int64_t 
   for (size_t i = 0; i < expected.size(); ++i) {
     ASSERT_NEAR(computed[i], expected[i], 1e-5 * std::max(1.0, std::fabs(expected[i]))) << i;
   }
+}
+
+// The inputs of products are rounded to fewer bits, and nothing else. The bounds are the spacing of
+// the numbers; the greatest difference shows that they were rounded at all.
+TEST_F(StepsTest, LessPrecisionIsWithinItsBounds) {
+  const auto model = BranchedModel();
+  std::vector<Objective::OutputLoss> losses;
+  for (int output = 0; output < 2; ++output) losses.push_back({LossNamed("mean_squared_error"), 1});
+  const Objective objective(std::move(losses), {});
+  const std::vector<double> exact = Step(*model, objective, kBatchSize, device_.get());
+  const auto greatest_difference = [&](Precision precision) {
+    const std::vector<double> computed =
+        Step(*model, objective, kBatchSize, device_.get(), precision);
+    double greatest = 0;
+    for (size_t i = 0; i < exact.size(); ++i) {
+      greatest = std::max(greatest,
+                          std::fabs(computed[i] - exact[i]) / std::max(1.0, std::fabs(exact[i])));
+    }
+    return greatest;
+  };
+  EXPECT_LT(greatest_difference(Precision::kTensorFloat32), 2e-3);
+  const double of_bfloat16 = greatest_difference(Precision::kBfloat16);
+  EXPECT_LT(of_bfloat16, 2e-2);
+  EXPECT_GT(of_bfloat16, 1e-5);
+  EXPECT_EQ(greatest_difference(Precision::kFloat32), 0);
 }
 
 // The conformance suite has small tensors: one block and one piece of each sum.
