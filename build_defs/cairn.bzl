@@ -22,11 +22,16 @@ def cairn_library(name, srcs = None, hdrs = None, copts = [], **kwargs):
         **kwargs
     )
 
-def cairn_binary(name, srcs = ["main.cc"], deps = [], copts = [], **kwargs):
+# Where deploy/bundle.sh puts a program's shared libraries. A DT_RPATH, which holds for the libraries
+# that those need, too.
+BUNDLED_LIBRARIES = "-Wl,--disable-new-dtags,-rpath,$$ORIGIN/lib"
+
+def cairn_binary(name, srcs = ["main.cc"], deps = [], copts = [], linkopts = [], **kwargs):
     native.cc_binary(
         name = name,
         srcs = srcs,
         copts = COPTS + copts,
+        linkopts = linkopts if "linkshared" in kwargs else linkopts + [BUNDLED_LIBRARIES],
         deps = deps + ["//build_defs:tsan_suppressions"],
         **kwargs
     )

@@ -11,7 +11,8 @@ mkdir -p "$folder"
 
 of_the_machine='^(ld-linux-x86-64|libanl|libc|libdl|libm|libmvec|libnsl|libpthread|libresolv|librt|libutil)\.so'
 of_cuda='^lib(cuda|cudart|cublas|cublasLt|nccl|nvidia-.*)\.so'
-ldd "$@" | while read -r name arrow path _; do
+needed=$(ldd "$@") || { echo "copy_libraries.sh: ldd failed with $?: $needed" >&2; exit 1; }
+while read -r name arrow path _; do
   [ "$arrow" = "=>" ] || continue
   if [[ $name =~ $of_the_machine || $name =~ $of_cuda ]]; then continue; fi
   if [ "$path" = not ]; then
@@ -19,4 +20,4 @@ ldd "$@" | while read -r name arrow path _; do
     exit 1
   fi
   [ -e "$folder/$name" ] || install -m 755 "$path" "$folder/$name"
-done
+done <<<"$needed"

@@ -9,14 +9,14 @@
 
 namespace cairn::nn {
 
-// Creates the device of the given kind: "cpu", "cuda" (the first GPU) or "auto" (the best device
-// that can train; today always the CPU, because the GPU backend is unproven, see doc/cuda.md).
+// Creates the device of the given kind: "cpu", "cuda:N" (a GPU, numbered from 0), "cuda" (the
+// first) or "auto" (the first GPU if it can be used, otherwise the CPU).
 //
 // The GPU code is a shared library. It is searched next to the program first, then on the dynamic
 // loader's path.
 //
-// Errors: UNAVAILABLE gives the reason why no GPU can be used; INVALID_ARGUMENT lists the known
-// kinds.
+// Errors: FAILED_PRECONDITION gives the reason why no GPU can be used; INVALID_ARGUMENT lists the
+// known kinds.
 absl::StatusOr<std::unique_ptr<Device>> CreateDevice(std::string_view kind);
 
 }  // namespace cairn::nn

@@ -27,6 +27,7 @@ cc_library(
         "-L{root}/lib64",
         # A toolkit of deploy/install_cuda.sh is not on the loader's path.
         "-Wl,-rpath,{root}/lib64",
+        "-Wl,-rpath,/usr/local/cuda/lib64",
         "-lcudart_static",
         "-lcublas",
         "-lpthread",

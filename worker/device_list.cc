@@ -16,7 +16,7 @@ absl::StatusOr<std::vector<DeviceName>> ParseDeviceList(const std::string& text)
     if (!job::IsDeviceName(word)) {
       return absl::InvalidArgumentError(
           absl::StrCat("--device: \"", word,
-                       "\" is not a device; say auto, cpu, cuda, or a list such as cpu:0,cpu:1"));
+                       "\" is not a device; say auto, cpu, cuda, or a list such as cuda:0,cuda:1"));
     }
     const std::string kind = word.substr(0, word.find(':'));
     const std::string name = kind == word ? kind + ":0" : word;
@@ -26,12 +26,7 @@ absl::StatusOr<std::vector<DeviceName>> ParseDeviceList(const std::string& text)
       return absl::InvalidArgumentError(
           absl::StrCat("--device: ", name, " is in the list twice; name each device once"));
     }
-    if (kind == "cuda" && name != "cuda:0") {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--device: a worker uses the first GPU only, not ", name,
-                       "; start one worker for each GPU, with another CUDA_VISIBLE_DEVICES"));
-    }
-    devices.push_back({name, kind});
+    devices.push_back({name, kind == "cuda" ? name : kind});
   }
   if (devices.size() > job::kDevicesMax) {
     return absl::InvalidArgumentError(

@@ -16,8 +16,8 @@ struct DeviceName {
 };
 
 // Parses the value of --device: "auto", or a list such as "cpu" or "cpu:0,cpu:1". A device without
-// a number has the number 0. InvalidArgument: an unknown kind, a device that is in the list twice,
-// or more than one GPU.
+// a number has the number 0. InvalidArgument: an unknown kind, or a device that is in the
+// list twice.
 absl::StatusOr<std::vector<DeviceName>> ParseDeviceList(const std::string& text);
 
 }  // namespace cairn::worker

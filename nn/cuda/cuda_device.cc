@@ -39,10 +39,10 @@ absl::Status CheckOrdinal(int ordinal) {
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) {
     const absl::Status status = CudaStatus(error, Remedy(error));
-    return absl::UnavailableError(status.message());
+    return absl::FailedPreconditionError(status.message());
   }
   if (ordinal >= 0 && ordinal < count) return absl::OkStatus();
-  return absl::UnavailableError(
+  return absl::FailedPreconditionError(
       absl::StrCat("there is no GPU ", ordinal, ": ", count, " visible, counted from 0"));
 }
 

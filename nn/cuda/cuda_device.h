@@ -16,7 +16,8 @@ namespace cairn::nn {
 // CreateKernel refuses layers without a kernel; doc/cuda.md lists those with one.
 class CudaDevice : public Device {
  public:
-  // UNAVAILABLE: there is no driver, the driver is too old, or there is no GPU of this ordinal.
+  // FAILED_PRECONDITION: there is no driver, the driver is too old, or there is no GPU of this
+  // ordinal.
   static absl::StatusOr<std::unique_ptr<Device>> Create(int ordinal);
   ~CudaDevice() override;
 
@@ -41,6 +42,7 @@ class CudaDevice : public Device {
 
   // Does nothing: host threads do not compute here.
   void UseThreads(int threads) override {}
+  void UsePrecision(Precision precision) override { context_->set_precision(precision); }
   absl::StatusOr<std::unique_ptr<Kernel>> CreateKernel(const Layer& layer,
                                                        const KernelOptions& options) override;
   absl::StatusOr<std::unique_ptr<LossKernel>> CreateLossKernel(

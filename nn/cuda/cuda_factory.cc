@@ -12,9 +12,9 @@ namespace cairn::nn {
 extern "C" __attribute__((visibility("default"))) void cairn_create_cuda_device(
     const char* version, int ordinal, absl::StatusOr<std::unique_ptr<Device>>* device) {
   if (std::strcmp(version, kVersion) != 0) {
-    *device = absl::UnavailableError(absl::StrCat(kCudaLibrary, " has version ", kVersion,
-                                                  ", the program has version ", version,
-                                                  "; install both from one release"));
+    *device = absl::FailedPreconditionError(absl::StrCat(kCudaLibrary, " has version ", kVersion,
+                                                         ", the program has version ", version,
+                                                         "; install both from one release"));
     return;
   }
   *device = CudaDevice::Create(ordinal);

@@ -37,13 +37,13 @@ absl::StatusOr<CudaFactory*> LoadFactory() {
   // RTLD_LOCAL keeps the symbols of the program and the library apart.
   void* library = dlopen(FindLibrary().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    return absl::UnavailableError(absl::StrCat(
+    return absl::FailedPreconditionError(absl::StrCat(
         "cannot load the GPU library (searched beside the program and on the loader's path): ",
         LoaderError()));
   }
   void* factory = dlsym(library, kCudaFactory);
   if (factory == nullptr) {
-    return absl::UnavailableError(
+    return absl::FailedPreconditionError(
         absl::StrCat("the GPU library has another version: ", LoaderError()));
   }
   return reinterpret_cast<CudaFactory*>(factory);

@@ -11,7 +11,7 @@ namespace cairn::nn {
 // Loads the GPU library and creates the device of the GPU of this ordinal (in the order of
 // CUDA_VISIBLE_DEVICES). The library is searched next to the program, in nn/cuda next to the
 // program's folder (the layout of the build), then on the dynamic loader's path. It stays loaded
-// until the process exits. UNAVAILABLE names what is missing.
+// until the process exits. FAILED_PRECONDITION names what is missing.
 absl::StatusOr<std::unique_ptr<Device>> LoadCudaDevice(int ordinal);
 
 }  // namespace cairn::nn

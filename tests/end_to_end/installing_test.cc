@@ -88,6 +88,52 @@ TEST_F(Installing, EveryUnitStartsAProgramThatWasInstalled) {
               HasSubstr("\nAfter=network-online.target cairn-ps.service cairn-worker.service\n"));
 }
 
+// A root folder with the files of the C library, and nothing else but the bundle.
+constexpr char kTrainInABundle[] = R"(
+set -e
+bundle=$1 root=$2
+mkdir -p $root/tmp $root/var/tmp $root/proc $root/dev $root/lib64 $root/lib/x86_64-linux-gnu
+cp -L /lib64/ld-linux-x86-64.so.2 $root/lib64
+for name in c m mvec dl pthread rt resolv util nss_files; do
+  cp -L /lib/x86_64-linux-gnu/lib$name.so.[0-9] $root/lib/x86_64-linux-gnu
+done
+tar -C $root -xJf $bundle
+mount -t proc proc $root/proc
+mount --bind /dev $root/dev
+cairn=/$(cd $root && echo cairn-*/bin/cairn)
+chroot $root $cairn init /job
+chroot $root $cairn run /job/job.json --state /state
+)";
+
+TEST_F(Installing, ABundleTrainsOnASystemThatHasOnlyTheCLibrary) {
+  const std::string bundle = folder_.path("cairn.tar.xz");
+  setenv("XZ_OPT", "-0", 1);  // Packs in seconds.
+  const CommandResult packed =
+      Run({"/bin/bash", ProgramPath("deploy/bundle.sh"), "--built", ProgramPath("."), bundle});
+  ASSERT_EQ(packed.exit_code, 0) << packed.output << packed.errors;
+  // The mounts end with the namespace.
+  if (Run({"/usr/bin/unshare", "--mount", "/bin/true"}).exit_code != 0) {
+    GTEST_SKIP() << "mounting needs root";
+  }
+  const CommandResult run = Run({"/usr/bin/unshare", "--mount", "/bin/bash", "-c", kTrainInABundle,
+                                 "bash", bundle, folder_.path("root")});
+  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+  EXPECT_THAT(run.output, HasSubstr("finished")) << run.errors;
+}
+
+TEST_F(Installing, ABundleNeedsAFileName) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{}, {"cairn.zip"}, {"--buitl", "x", "cairn.tar.xz"}}) {
+    std::vector<std::string> command = {"/bin/bash", ProgramPath("deploy/bundle.sh")};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    EXPECT_EQ(Run(command).exit_code, 2);
+  }
+  const CommandResult barred = Run({"/bin/bash", ProgramPath("deploy/bundle.sh"), "--built",
+                                    ProgramPath("."), "/nowhere/cairn.tar.xz"});
+  EXPECT_EQ(barred.exit_code, 2);
+  EXPECT_THAT(barred.errors, HasSubstr("/nowhere is not a folder that can be written"));
+}
+
 TEST_F(Installing, RejectsImpossibleOptionsBeforeWritingAnything) {
   const CommandResult empty = Install({"--prefix", prefix_, "--built", folder_.path(".")});
   EXPECT_EQ(empty.exit_code, 2);

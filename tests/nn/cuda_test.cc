@@ -22,7 +22,7 @@ class CudaTest : public ::testing::Test {
  protected:
   void SetUp() override {
     absl::StatusOr<std::unique_ptr<Device>> device = LoadCudaDevice(0);
-    if (absl::IsUnavailable(device.status())) GTEST_SKIP() << device.status();
+    if (absl::IsFailedPrecondition(device.status())) GTEST_SKIP() << device.status();
     ASSERT_TRUE(device.ok()) << device.status();
     device_ = *std::move(device);
   }
@@ -101,10 +101,10 @@ TEST_F(CudaTest, ALayerWithoutKernelIsNamed) {
 }
 
 // Runs everywhere.
-TEST(CudaLibraryTest, AGpuThatIsNotThereIsUnavailableWithAReason) {
+TEST(CudaLibraryTest, AGpuThatIsNotThereIsFailedPreconditionWithAReason) {
   for (const int ordinal : {-1, 1000}) {
     const absl::Status status = LoadCudaDevice(ordinal).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
     EXPECT_THAT(std::string(status.message()),
                 AnyOf(HasSubstr("libcairn_cuda.so"), HasSubstr("driver"), HasSubstr("GPU")));
   }

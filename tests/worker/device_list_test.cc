@@ -22,7 +22,9 @@ Pairs Parsed(const std::string& text) {
 TEST(DeviceListTest, DevicesAreNumberedInTheirKind) {
   EXPECT_EQ(Parsed("auto"), (Pairs{{"cpu:0", "auto"}}));
   EXPECT_EQ(Parsed("cpu"), (Pairs{{"cpu:0", "cpu"}}));
-  EXPECT_EQ(Parsed("cuda"), (Pairs{{"cuda:0", "cuda"}}));
+  EXPECT_EQ(Parsed("cuda"), (Pairs{{"cuda:0", "cuda:0"}}));
+  EXPECT_EQ(Parsed("cuda,cuda:3,cpu"),
+            (Pairs{{"cuda:0", "cuda:0"}, {"cuda:3", "cuda:3"}, {"cpu:0", "cpu"}}));
   EXPECT_EQ(Parsed("cpu:0,cpu:1,cpu:12"),
             (Pairs{{"cpu:0", "cpu"}, {"cpu:1", "cpu"}, {"cpu:12", "cpu"}}));
 }
@@ -39,7 +41,7 @@ TEST(DeviceListTest, BadListsAreRefused) {
       {"auto,cpu:1", "\"auto\" is not a device"},
       {"cpu:1,cpu:1", "cpu:1 is in the list twice"},
       {"cpu,cpu:0", "cpu:0 is in the list twice"},
-      {"cuda:1", "a worker uses the first GPU only, not cuda:1"},
+      {"cuda:1,cuda:1", "cuda:1 is in the list twice"},
   };
   for (const auto& [text, part] : cases) {
     const auto devices = ParseDeviceList(text);

@@ -63,6 +63,16 @@ Trained TrainOnGpus(int workers, const char* seed, const AdamJob& job) {
   return Train(&cluster, job);
 }
 
+// One worker with both GPUs of the stand-in, mirrored.
+Trained TrainMirrored(AdamJob job) {
+  job.strategy = {{"mirrored", json::object()}};
+  TestCluster cluster(/*ps_count=*/0, /*worker_count=*/1);
+  cluster.UseProgram("worker", kWorkerWithCuda);
+  cluster.AddFlags("worker", {"--device", "cuda:0,cuda:1"});
+  cluster.StartAll();
+  return Train(&cluster, job);
+}
+
 // A convolutional network with batch normalization, dropout and Adam. The weights of CPUs are not
 // compared: the gradient of a bias before a batch normalization is a rounding error, which Adam
 // scales to the size of the others.
@@ -75,6 +85,13 @@ TEST_F(CudaCluster, TheLossIsThatOfCpusAndTheBitsDoNotDependOnOrderOrWorkers) {
   EXPECT_NEAR(trained.loss, expected.loss, 1e-4 * expected.loss);
   ExpectSameBits(trained.weights, TrainOnGpus(2, "2", job).weights);
 }
+
+#ifndef CAIRN_ON_A_GPU
+TEST_F(CudaCluster, TwoGpusOfOneWorkerGiveTheBitsOfOneGpu) {
+  const AdamJob job = {.batches_per_update = 2, .epochs = 1};
+  ExpectSameBits(TrainOnGpus(1, "1", job).weights, TrainMirrored(job).weights);
+}
+#endif
 
 TEST_F(CudaCluster, BatchesOfAGpuAndACpuAreCountedExactlyThroughKills) {
   TestCluster cluster(/*ps_count=*/2, /*worker_count=*/2);
