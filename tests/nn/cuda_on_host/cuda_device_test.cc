@@ -73,20 +73,13 @@ TEST_F(CudaDeviceTest, LayersWithoutAKernelAreRefusedByName) {
                                          "AdaptiveMaxPooling3D",
                                          "AdditiveAttention",
                                          "Attention",
-                                         "Bidirectional",
                                          "CategoryEncoding",
                                          "Conv3D",
                                          "Conv3DTranspose",
-                                         "ConvLSTM1D",
-                                         "ConvLSTM2D",
                                          "Discretization",
                                          "Dot",
                                          "EinsumDense",
-                                         "GRU",
-                                         "LSTM",
-                                         "LayerOutput",
                                          "MultiHeadAttention",
-                                         "RNN",
                                          "RandomBrightness",
                                          "RandomContrast",
                                          "RandomCrop",
@@ -98,7 +91,6 @@ TEST_F(CudaDeviceTest, LayersWithoutAKernelAreRefusedByName) {
                                          "RandomShear",
                                          "RandomTranslation",
                                          "RandomZoom",
-                                         "SimpleRNN",
                                          "Solarization",
                                          "StringLookup"}));
 }
@@ -206,6 +198,38 @@ TEST_F(CudaDeviceTest, LargeTensorsOfManyBlocksAreComputedAsByTheCpu) {
   ExpectStepOfTheCpu(*model, objective, /*size=*/37, device_.get());
 }
 
+TEST_F(CudaDeviceTest, LargeRecurrentLayersAreComputedAsByTheCpu) {
+  const auto model = ModelOf(
+      {{"input", "InputLayer", R"({"batch_shape": [null, 9, 5]})"},
+       {"both", "Bidirectional", R"({"layer": {"class_name": "LSTM", "config": {"units": 34,
+                  "return_sequences": true, "dropout": 0.2}}, "merge_mode": "mul"})"},
+       {"gru", "GRU", R"({"units": 19, "return_sequences": true, "recurrent_dropout": 0.3})"},
+       {"old", "GRU", R"({"units": 17, "reset_after": false, "return_sequences": true})"},
+       {"images", "Reshape", R"({"target_shape": [3, 3, 17, 1]})"},
+       {"conv", "ConvLSTM2D", R"({"filters": 7, "kernel_size": 2, "strides": 2})"},
+       {"flat", "Flatten"},
+       {"last", "Dense", R"({"units": 3, "activation": "softmax"})"}});
+  const Objective objective(LossNamed("sparse_categorical_crossentropy"));
+  ExpectStepOfTheCpu(*model, objective, /*size=*/37, device_.get());
+}
+
+// The cost of a step is the time to launch its work, so that must stay small: a product and a
+// kernel in each direction.
+TEST_F(CudaDeviceTest, AStepOfARecurrentLayerIsOneKernelInEachDirection) {
+  const Objective objective(LossNamed("mean_squared_error"));
+  for (const char* layer : {"SimpleRNN", "LSTM", "GRU"}) {
+    const auto kernels = [&](int steps) {
+      const auto model = ModelOf(
+          {{"input", "InputLayer", R"({"batch_shape": [null, )" + std::to_string(steps) + ", 2]}"},
+           {"layer", layer, R"({"units": 3, "recurrent_dropout": 0.5})"}});
+      const int64_t before = cuda_on_host::KernelCount();
+      Step(*model, objective, kBatchSize, device_.get());
+      return cuda_on_host::KernelCount() - before;
+    };
+    EXPECT_EQ(kernels(8) - kernels(5), 3 * 2) << layer;
+  }
+}
+
 TEST_F(CudaDeviceTest, EveryLossAndMetricAndPenaltyIsThatOfTheCpu) {
   const auto model = BranchedModel();
   for (const std::string& name : LossNames()) {
@@ -247,7 +271,9 @@ TEST_F(CudaDeviceTest, MemoryThatIsShortAtAnyPlaceIsAnError) {
   const auto model =
       ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 5, 5, 1]})"},
                {"first", "Conv2D", R"({"filters": 3, "kernel_size": 2, "activation": "gelu"})"},
-               {"second", "BatchNormalization"}});
+               {"second", "BatchNormalization"},
+               {"steps", "Reshape", R"({"target_shape": [4, 12]})"},
+               {"third", "LSTM", R"({"units": 2})"}});
   const Executor::Options options = {.batch_size = 2};
   int failures = 0;
   for (;; ++failures) {
