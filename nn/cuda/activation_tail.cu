@@ -1,6 +1,6 @@
 #include "nn/cuda/activation_function.h"
 #include "nn/cuda/activation_tail.h"
-#include "nn/cuda/loops.h"
+#include "nn/cuda/column_sum.h"
 
 namespace cairn::nn::cuda {
 
@@ -12,7 +12,7 @@ ActivationTail::ActivationTail(Context* context, const Activation& activation, i
       width_(width),
       before_activation_(context,
                          training && !activation.differentiates_from_output() ? rows * width : 0) {
-  if (training) context->ReserveScratch(ColumnScratchBytes<1>(rows, width));
+  if (training) ReserveForColumns(context, rows, width);
 }
 
 float* ActivationTail::Target(float* output) const {
@@ -32,16 +32,7 @@ void ActivationTail::Backward(const float* output, bool before_activation, float
     MultiplyByDerivative(context_, activation_, rows_, width_, before_activation_.data(), output,
                          gradient, gradient);
   }
-  if (bias_gradient == nullptr) return;
-  const int64_t width = width_;
-  SumColumns<1>(
-      context_, rows_, width_,
-      [=] __device__(int64_t row, int64_t column, ColumnSums<1> * sums) {
-        sums->values[0] += gradient[row * width + column];
-      },
-      [=] __device__(int64_t column, const ColumnSums<1>& sums) {
-        bias_gradient[column] = static_cast<float>(sums.values[0]);
-      });
+  if (bias_gradient != nullptr) AddUpColumns(context_, rows_, width_, gradient, bias_gradient);
 }
 
 }  // namespace cairn::nn::cuda

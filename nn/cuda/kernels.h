@@ -30,6 +30,7 @@ std::unique_ptr<Kernel> CreateConcatenateKernel(const Layer& layer, const Kernel
 std::unique_ptr<Kernel> CreateConv2DKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateConv2DTransposeKernel(const Layer& layer,
                                                     const KernelContext& context);
+std::unique_ptr<Kernel> CreateConvLstmKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDenseKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDropoutKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateEmbeddingKernel(const Layer& layer, const KernelContext& context);
@@ -37,11 +38,13 @@ std::unique_ptr<Kernel> CreateGaussianNoiseKernel(const Layer& layer, const Kern
 std::unique_ptr<Kernel> CreateGlobalPoolingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateLayerNormalizationKernel(const Layer& layer,
                                                        const KernelContext& context);
+std::unique_ptr<Kernel> CreateLayerOutputKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateMaskingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateMergeKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreatePooling2DKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreatePReLUKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRearrangingKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateRecurrentKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateResizingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateSeparableConv2DKernel(const Layer& layer,
                                                     const KernelContext& context);

@@ -1,9 +1,12 @@
 #include "nn/cuda/product.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace cairn::nn::cuda {
 namespace {
 
-int Step(int64_t step, int64_t width) { return static_cast<int>(step != 0 ? step : width); }
+int64_t Step(int64_t step, int64_t width) { return step != 0 ? step : width; }
 
 cublasComputeType_t ComputeType(Precision precision) {
   switch (precision) {
@@ -22,16 +25,23 @@ cublasComputeType_t ComputeType(Precision precision) {
 void Multiply(Context* context, const Product& p, const float* a, const float* b, float* c) {
   // cuBLAS's matrices are column-major: to it, each of ours is its transpose. c^T = op(b)^T
   // op(a)^T.
-  const float one = 1, zero = 0;
+  const float one = 1, before = p.adds ? 1 : 0;
+  const int64_t a_step = Step(p.a_step, p.a_transposed ? p.rows : p.inner);
+  const int64_t b_step = Step(p.b_step, p.b_transposed ? p.inner : p.columns);
+  const int64_t c_step = Step(p.c_step, p.columns);
+  // cuBLAS counts in int.
+  if (std::max({p.rows, p.columns, p.inner, a_step, b_step, c_step, p.batches}) >
+      std::numeric_limits<int>::max()) {
+    return context->Note(CUBLAS_STATUS_INVALID_VALUE, "cublasGemmStridedBatchedEx");
+  }
   context->Note(
       cublasGemmStridedBatchedEx(
           context->blas(), p.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
           p.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, static_cast<int>(p.columns),
           static_cast<int>(p.rows), static_cast<int>(p.inner), &one, b, CUDA_R_32F,
-          Step(p.b_step, p.b_transposed ? p.inner : p.columns), p.b_distance, a, CUDA_R_32F,
-          Step(p.a_step, p.a_transposed ? p.rows : p.inner), p.a_distance, &zero, c, CUDA_R_32F,
-          Step(p.c_step, p.columns), p.c_distance, static_cast<int>(p.batches),
-          ComputeType(context->precision()), CUBLAS_GEMM_DEFAULT),
+          static_cast<int>(b_step), p.b_distance, a, CUDA_R_32F, static_cast<int>(a_step),
+          p.a_distance, &before, c, CUDA_R_32F, static_cast<int>(c_step), p.c_distance,
+          static_cast<int>(p.batches), ComputeType(context->precision()), CUBLAS_GEMM_DEFAULT),
       "cublasGemmStridedBatchedEx");
 }
 

@@ -14,6 +14,23 @@
 
 namespace cairn::nn {
 
+// The factors of a dropout: draw i is 0 with probability `rate`, else 1 / (1 - rate). Also for
+// device code.
+class DropoutFactors {
+ public:
+  constexpr DropoutFactors() = default;  // All factors are 1.
+  constexpr DropoutFactors(uint64_t key, double rate)
+      : key_(key), rate_(rate), kept_(static_cast<float>(1 / (1 - rate))) {}
+  constexpr float operator()(int64_t draw) const {
+    return RandomUniform(key_, draw) < rate_ ? 0 : kept_;
+  }
+
+ private:
+  uint64_t key_ = 0;
+  double rate_ = 0;
+  float kept_ = 1;
+};
+
 // One pass of a recurrent cell over a sequence. Notation: x is the step's input, h the state before
 // it, a the activation, s the recurrent activation, W the kernel, U the recurrent kernel, b the
 // bias.
@@ -50,26 +67,25 @@ struct RecurrentPass {
   // units), then the recurrent kernel (units, gates * units), then the bias if used.
   int first_variable = 0;
 
-  // 0 or 1 / (1 - dropout), for a feature of an example. A pure function of the layer's key in the
-  // batch. The passes of a Bidirectional have different draws.
-  float InputFactor(uint64_t key, int64_t example, int64_t feature) const {
-    return Factor(DeriveKey(key, static_cast<uint64_t>(first_variable)),
-                  example * input_width + feature, dropout);
+  // The dropout's factors in a batch; `key` is the layer's. The passes of a Bidirectional have
+  // different draws. The draw of a feature of an example is example * input_width + feature; that
+  // of a unit of an example and a gate is (example * gates() + gate) * units + unit.
+  DropoutFactors InputFactors(uint64_t key) const {
+    return {DeriveKey(key, static_cast<uint64_t>(first_variable)), dropout};
   }
-  // 0 or 1 / (1 - recurrent_dropout), for a unit of an example and a gate.
+  DropoutFactors StateFactors(uint64_t key) const {
+    return {DeriveKey(key, static_cast<uint64_t>(first_variable + 1)), recurrent_dropout};
+  }
+  float InputFactor(uint64_t key, int64_t example, int64_t feature) const {
+    return InputFactors(key)(example * input_width + feature);
+  }
   float StateFactor(uint64_t key, int64_t example, int64_t gate, int64_t unit) const {
-    return Factor(DeriveKey(key, static_cast<uint64_t>(first_variable + 1)),
-                  (example * gates() + gate) * units + unit, recurrent_dropout);
+    return StateFactors(key)((example * gates() + gate) * units + unit);
   }
 
   int64_t gates() const { return kind == Kind::kLstm ? 4 : kind == Kind::kGru ? 3 : 1; }
   // The states between two steps: h, and c of an LSTM.
   int states() const { return kind == Kind::kLstm ? 2 : 1; }
-
- private:
-  static float Factor(uint64_t key, int64_t draw, double rate) {
-    return RandomUniform(key, draw) < rate ? 0 : static_cast<float>(1 / (1 - rate));
-  }
 };
 
 // Reads an activation of a cell. Only elementwise functions whose derivative follows from their

@@ -20,6 +20,8 @@ struct AdamJob {
   int64_t checkpoint_every = 0;
   // The job's "strategy"; null: synchronous parameter servers with batches_per_update.
   nlohmann::json strategy = nullptr;
+  // Instead of the convolutional network: an LSTM with dropout and a Bidirectional of a GRU.
+  bool is_recurrent = false;
 };
 
 // Writes the files and returns the path of the job file.

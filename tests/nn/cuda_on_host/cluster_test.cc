@@ -93,6 +93,14 @@ TEST_F(CudaCluster, TwoGpusOfOneWorkerGiveTheBitsOfOneGpu) {
 }
 #endif
 
+TEST_F(CudaCluster, ARecurrentNetworkHasTheLossOfCpus) {
+  const AdamJob job = {.epochs = 1, .is_recurrent = true};
+  TestCluster cpus(/*ps_count=*/1, /*worker_count=*/1);
+  cpus.StartAll();
+  const Trained expected = Train(&cpus, job);
+  EXPECT_NEAR(TrainOnGpus(2, "3", job).loss, expected.loss, 1e-4 * expected.loss);
+}
+
 TEST_F(CudaCluster, BatchesOfAGpuAndACpuAreCountedExactlyThroughKills) {
   TestCluster cluster(/*ps_count=*/2, /*worker_count=*/2);
   cluster.UseProgram("worker", kWorkerWithCuda);
