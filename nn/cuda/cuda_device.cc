@@ -67,6 +67,8 @@ constexpr KnownKernel kKnownKernels[] = {
     {"Conv1DTranspose", cuda::CreateConv2DTransposeKernel},
     {"Conv2D", cuda::CreateConv2DKernel},
     {"Conv2DTranspose", cuda::CreateConv2DTransposeKernel},
+    {"Conv3D", cuda::CreateConv3DKernel},
+    {"Conv3DTranspose", cuda::CreateConv3DKernel},
     {"Cos", cuda::CreateActivationKernel},
     {"Cropping1D", cuda::CreateRearrangingKernel},
     {"Cropping2D", cuda::CreateRearrangingKernel},

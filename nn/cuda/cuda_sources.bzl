@@ -9,9 +9,8 @@ KERNEL_SOURCES = [
     "affine_kernel",
     "batch_normalization_kernel",
     "concatenate_kernel",
-    "conv2d_kernel",
-    "conv2d_transpose_kernel",
     "convolution",
+    "convolution_kernel",
     "dense_kernel",
     "dropout_kernel",
     "embedding_kernel",
@@ -26,7 +25,6 @@ KERNEL_SOURCES = [
     "prelu_kernel",
     "rearranging_kernel",
     "resizing_kernel",
-    "separable_conv2d_kernel",
 ]
 
 HOST_SOURCES = [
@@ -72,6 +70,7 @@ KERNEL_DEPS = [
     "//nn/layers:concatenate",
     "//nn/layers:conv2d",
     "//nn/layers:conv2d_transpose",
+    "//nn/layers:conv3d",
     "//nn/layers:dense",
     "//nn/layers:dropout",
     "//nn/layers:embedding",

@@ -16,8 +16,9 @@ struct KernelContext {
   Context* cuda = nullptr;
 };
 
-// The kernels of GPUs. They mirror those of nn/cpu/kernels.h: CreateXKernel, defined in
-// x_kernel.cu, creates the kernel for one class of layers; `layer` must be of that class.
+// The kernels of GPUs. They mirror those of nn/cpu/kernels.h: CreateXKernel creates the kernel for
+// one class of layers; `layer` must be of that class. It is defined in x_kernel.cu, those of all
+// convolutions in convolution_kernel.cu.
 // CudaDevice maps Keras's class names to these factories.
 //
 // `layer` and *context.cuda must outlive the kernel. A kernel submits its work to the stream and
@@ -30,6 +31,7 @@ std::unique_ptr<Kernel> CreateConcatenateKernel(const Layer& layer, const Kernel
 std::unique_ptr<Kernel> CreateConv2DKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateConv2DTransposeKernel(const Layer& layer,
                                                     const KernelContext& context);
+std::unique_ptr<Kernel> CreateConv3DKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDenseKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDropoutKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateEmbeddingKernel(const Layer& layer, const KernelContext& context);

@@ -75,8 +75,6 @@ TEST_F(CudaDeviceTest, LayersWithoutAKernelAreRefusedByName) {
                                          "Attention",
                                          "Bidirectional",
                                          "CategoryEncoding",
-                                         "Conv3D",
-                                         "Conv3DTranspose",
                                          "ConvLSTM1D",
                                          "ConvLSTM2D",
                                          "Discretization",
