@@ -35,6 +35,7 @@ std::unique_ptr<Kernel> CreateConv3DKernel(const Layer& layer, const KernelConte
 std::unique_ptr<Kernel> CreateDenseKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDropoutKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateEmbeddingKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateEncodingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateGaussianNoiseKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateGlobalPoolingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateLayerNormalizationKernel(const Layer& layer,

@@ -74,10 +74,8 @@ TEST_F(CudaDeviceTest, LayersWithoutAKernelAreRefusedByName) {
                                          "AdditiveAttention",
                                          "Attention",
                                          "Bidirectional",
-                                         "CategoryEncoding",
                                          "ConvLSTM1D",
                                          "ConvLSTM2D",
-                                         "Discretization",
                                          "Dot",
                                          "EinsumDense",
                                          "GRU",
@@ -97,8 +95,7 @@ TEST_F(CudaDeviceTest, LayersWithoutAKernelAreRefusedByName) {
                                          "RandomTranslation",
                                          "RandomZoom",
                                          "SimpleRNN",
-                                         "Solarization",
-                                         "StringLookup"}));
+                                         "Solarization"}));
 }
 
 TEST_F(CudaDeviceTest, AnOrthogonalRegularizerIsRefused) {
@@ -239,6 +236,22 @@ TEST_F(CudaDeviceTest, AnIdOutOfRangeIsRefusedAndTheNextBatchComputed) {
   }
   const int32_t right[] = {3, 0};
   EXPECT_TRUE(executor->Forward({.size = 1, .inputs = {right}}, /*training=*/false).ok());
+}
+
+TEST_F(CudaDeviceTest, ValuesThatAreNoIdsAreThoseOfTheCpu) {
+  const auto model = ModelOf({{"ids", "InputLayer", R"({"batch_shape": [null, 2]})"},
+                              {"hot", "CategoryEncoding", R"({"num_tokens": 4})"}});
+  auto executor = *Executor::Create(model.get(), nullptr, {.batch_size = 1}, device_.get());
+  const float wrong[] = {3.5, 4.5};
+  EXPECT_EQ(Message(executor->Forward({.size = 1, .inputs = {wrong}}, /*training=*/false).status()),
+            "layer 'hot' (CategoryEncoding): id 4.5 is not one of the tokens 0 to 3");
+  // NaN is in the last bin on the CPU, too.
+  const auto bins = ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 3]})"},
+                             {"bins", "Discretization", R"({"bin_boundaries": [0, 1]})"}});
+  executor = *Executor::Create(bins.get(), nullptr, {.batch_size = 1}, device_.get());
+  const float values[] = {0, std::nanf(""), -1};
+  ASSERT_TRUE(executor->Forward({.size = 1, .inputs = {values}}, /*training=*/false).ok());
+  EXPECT_THAT(*executor->output(0), ElementsAreArray({1.0f, 2.0f, 0.0f}));
 }
 
 TEST_F(CudaDeviceTest, MemoryThatIsShortAtAnyPlaceIsAnError) {
