@@ -55,7 +55,9 @@ struct KnownKernel {
 constexpr KnownKernel kKnownKernels[] = {
     {"Activation", cuda::CreateActivationKernel},
     {"Add", cuda::CreateMergeKernel},
+    {"AdditiveAttention", cuda::CreateScoreAttentionKernel},
     {"AlphaDropout", cuda::CreateDropoutKernel},
+    {"Attention", cuda::CreateScoreAttentionKernel},
     {"Average", cuda::CreateMergeKernel},
     {"AveragePooling1D", cuda::CreatePooling2DKernel},
     {"AveragePooling2D", cuda::CreatePooling2DKernel},
@@ -99,6 +101,7 @@ constexpr KnownKernel kKnownKernels[] = {
     {"MaxPooling3D", cuda::CreatePooling2DKernel},
     {"Maximum", cuda::CreateMergeKernel},
     {"Minimum", cuda::CreateMergeKernel},
+    {"MultiHeadAttention", cuda::CreateAttentionKernel},
     {"Multiply", cuda::CreateMergeKernel},
     {"Normalization", cuda::CreateAffineKernel},
     {"PReLU", cuda::CreatePReLUKernel},

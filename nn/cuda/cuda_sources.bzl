@@ -7,6 +7,8 @@ KERNEL_SOURCES = [
     "activation_kernel",
     "activation_tail",
     "affine_kernel",
+    "attention_kernel",
+    "attention_weights",
     "batch_normalization_kernel",
     "concatenate_kernel",
     "convolution",
@@ -26,6 +28,7 @@ KERNEL_SOURCES = [
     "prelu_kernel",
     "rearranging_kernel",
     "resizing_kernel",
+    "score_attention_kernel",
 ]
 
 HOST_SOURCES = [
@@ -42,6 +45,7 @@ HOST_SOURCES = [
 HEADERS = [
     "activation_function.h",
     "activation_tail.h",
+    "attention_weights.h",
     "context.h",
     "convolution.h",
     "cuda_device.h",
@@ -68,6 +72,7 @@ KERNEL_DEPS = [
     "//nn:loss_interface",
     "//nn:metric",
     "//nn/layers:affine",
+    "//nn/layers:attention",
     "//nn/layers:axis_mapping",
     "//nn/layers:batch_normalization",
     "//nn/layers:category_encoding",
@@ -88,6 +93,7 @@ KERNEL_DEPS = [
     "//nn/layers:prelu",
     "//nn/layers:rearranging",
     "//nn/layers:resizing",
+    "//nn/layers:score_attention",
     "//nn/layers:separable_conv2d",
     "//nn/layers:string_lookup",
     "//nn/layers:time_distributed",

@@ -25,6 +25,7 @@ struct KernelContext {
 // notes errors in *context.cuda. A factory throws OutOfMemory.
 std::unique_ptr<Kernel> CreateActivationKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateAffineKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateAttentionKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateBatchNormalizationKernel(const Layer& layer,
                                                        const KernelContext& context);
 std::unique_ptr<Kernel> CreateConcatenateKernel(const Layer& layer, const KernelContext& context);
@@ -46,6 +47,8 @@ std::unique_ptr<Kernel> CreatePooling2DKernel(const Layer& layer, const KernelCo
 std::unique_ptr<Kernel> CreatePReLUKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRearrangingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateResizingKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateScoreAttentionKernel(const Layer& layer,
+                                                   const KernelContext& context);
 std::unique_ptr<Kernel> CreateSeparableConv2DKernel(const Layer& layer,
                                                     const KernelContext& context);
 

@@ -104,3 +104,25 @@ cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_
       });
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
+
+cublasStatus_t cublasSgemmBatched(cublasHandle_t handle, cublasOperation_t a_operation,
+                                  cublasOperation_t b_operation, int m, int n, int k,
+                                  const float* alpha, const float* const* a, int lda,
+                                  const float* const* b, int ldb, const float* beta,
+                                  float* const* c, int ldc, int batches) {
+  const Product product = {a_operation, b_operation, m,   n,     k,       *alpha, nullptr,
+                           lda,         nullptr,     ldb, *beta, nullptr, ldc};
+  if (!product.IsValid() || batches < 0) return CUBLAS_STATUS_INVALID_VALUE;
+  const cudaError_t error =
+      cuda_on_host::Enqueue("cublasSgemm", handle->stream, [product, a, b, c, batches] {
+        for (int64_t batch = 0; batch < batches; ++batch) {
+          Product one = product;
+          one.a = a[batch];
+          one.b = b[batch];
+          one.c = c[batch];
+          one.Run();
+        }
+        return cudaSuccess;
+      });
+  return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+}

@@ -71,8 +71,6 @@ TEST_F(CudaDeviceTest, LayersWithoutAKernelAreRefusedByName) {
                                          "AdaptiveMaxPooling1D",
                                          "AdaptiveMaxPooling2D",
                                          "AdaptiveMaxPooling3D",
-                                         "AdditiveAttention",
-                                         "Attention",
                                          "Bidirectional",
                                          "ConvLSTM1D",
                                          "ConvLSTM2D",
@@ -81,7 +79,6 @@ TEST_F(CudaDeviceTest, LayersWithoutAKernelAreRefusedByName) {
                                          "GRU",
                                          "LSTM",
                                          "LayerOutput",
-                                         "MultiHeadAttention",
                                          "RNN",
                                          "RandomBrightness",
                                          "RandomContrast",
@@ -199,6 +196,24 @@ TEST_F(CudaDeviceTest, LargeTensorsOfManyBlocksAreComputedAsByTheCpu) {
        {"last", "Dense", R"({"units": 3, "activation": "softmax"})"}});
   const Objective objective(LossNamed("sparse_categorical_crossentropy"));
   ExpectStepOfTheCpu(*model, objective, /*size=*/37, device_.get());
+}
+
+// More positions than a block has threads.
+TEST_F(CudaDeviceTest, AttentionToManyPositionsIsComputedAsByTheCpu) {
+  const auto model =
+      ModelOf({{"query", "InputLayer", R"({"batch_shape": [null, 3, 5]})"},
+               {"long", "InputLayer", R"({"batch_shape": [null, 300, 2]})"},
+               {"value", "Dense", R"({"units": 5})", {"long"}},
+               {"heads",
+                "MultiHeadAttention",
+                R"({"num_heads": 2, "key_dim": 3, "dropout": 0.2})",
+                {"query", "value"}},
+               {"dots", "Attention", R"({"use_scale": true, "dropout": 0.3})", {"heads", "value"}},
+               {"sums", "AdditiveAttention", "{}", {"dots", "value"}},
+               {"flat", "Flatten"},
+               {"last", "Dense", R"({"units": 3, "activation": "softmax"})"}});
+  const Objective objective(LossNamed("sparse_categorical_crossentropy"));
+  ExpectStepOfTheCpu(*model, objective, kBatchSize, device_.get());
 }
 
 TEST_F(CudaDeviceTest, EveryLossAndMetricAndPenaltyIsThatOfTheCpu) {

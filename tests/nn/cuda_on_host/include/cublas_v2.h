@@ -36,5 +36,11 @@ cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_
                                          long long a_stride, const float* b, int ldb,
                                          long long b_stride, const float* beta, float* c, int ldc,
                                          long long c_stride, int batches);
+// The arrays of pointers are in device memory.
+cublasStatus_t cublasSgemmBatched(cublasHandle_t handle, cublasOperation_t a_operation,
+                                  cublasOperation_t b_operation, int m, int n, int k,
+                                  const float* alpha, const float* const* a, int lda,
+                                  const float* const* b, int ldb, const float* beta,
+                                  float* const* c, int ldc, int batches);
 
 #endif  // CAIRN_TESTS_NN_CUDA_ON_HOST_INCLUDE_CUBLAS_V2_H_
