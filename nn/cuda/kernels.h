@@ -34,7 +34,9 @@ std::unique_ptr<Kernel> CreateConv2DTransposeKernel(const Layer& layer,
                                                     const KernelContext& context);
 std::unique_ptr<Kernel> CreateConv3DKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDenseKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateDotKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDropoutKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateEinsumDenseKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateEmbeddingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateEncodingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateGaussianNoiseKernel(const Layer& layer, const KernelContext& context);

@@ -74,8 +74,6 @@ TEST_F(CudaDeviceTest, LayersWithoutAKernelAreRefusedByName) {
                                          "Bidirectional",
                                          "ConvLSTM1D",
                                          "ConvLSTM2D",
-                                         "Dot",
-                                         "EinsumDense",
                                          "GRU",
                                          "LSTM",
                                          "LayerOutput",
