@@ -7,20 +7,39 @@ namespace {
 
 constexpr float kMasked = -1e9f;
 
-__device__ bool IsMasked(const AttentionScores& of, int64_t row, int64_t position) {
-  const int64_t step = row % of.steps;
-  const int64_t example = row / of.steps / of.heads;
-  if (of.is_causal && position > step) return true;
-  if (of.step_mask != nullptr && of.step_mask[example * of.steps + step] == 0) return true;
-  for (const int32_t* const mask : of.position_masks) {
-    if (mask != nullptr && mask[example * of.positions + position] == 0) return true;
-  }
-  return false;
-}
-
 __device__ float ScaleOf(const AttentionScores& of) {
   return of.trained_scale == nullptr ? of.scale : of.scale * *of.trained_scale;
 }
+
+// The scores of one step, scaled and masked.
+class ScoreRow {
+ public:
+  __device__ ScoreRow(const AttentionScores& of, int64_t row, const float* scores)
+      : scores_(scores + row * of.positions), scale_(ScaleOf(of)) {
+    const int64_t step = row % of.steps;
+    const int64_t example = row / of.steps / of.heads;
+    const bool is_masked = of.step_mask != nullptr && of.step_mask[example * of.steps + step] == 0;
+    open_end_ = is_masked ? 0 : of.is_causal && step < of.positions ? step + 1 : of.positions;
+    for (int i = 0; i < 2; ++i) {
+      const int32_t* const mask = of.position_masks[i];
+      masks_[i] = mask == nullptr ? nullptr : mask + example * of.positions;
+    }
+  }
+
+  __device__ float operator[](int64_t position) const {
+    bool is_masked = position >= open_end_;
+    for (const int32_t* const mask : masks_) {
+      is_masked = is_masked || (mask != nullptr && mask[position] == 0);
+    }
+    return scores_[position] * scale_ + (is_masked ? kMasked : 0);
+  }
+
+ private:
+  const float* const scores_;
+  const float scale_;
+  int64_t open_end_;  // The first position that all scores of this step are masked from.
+  const int32_t* masks_[2];
+};
 
 // What dropout multiplies a weight by.
 __device__ float KeepFactor(const AttentionScores& of, int64_t weight) {
@@ -38,27 +57,25 @@ const int32_t* MaskOf(absl::Span<const int32_t* const> masks, size_t input) {
 void ComputeAttentionWeights(Context* context, const AttentionScores& of, const float* scores,
                              float* weights, float* dropped) {
   ForEachRow(context, of.rows, of.positions, [=] __device__(int64_t row, const RowBlock& block) {
-    const float* const from = scores + row * of.positions;
+    // The scores are computed in each pass, which costs less than storing them. They may be
+    // overwritten in the last one, as a thread reads and writes the same elements.
+    const ScoreRow from(of, row, scores);
     float* const to = weights + row * of.positions;
-    const float scale = ScaleOf(of);
     double maximum = -std::numeric_limits<double>::infinity();
     for (int64_t i = block.first(); i < of.positions; i += block.step()) {
-      // A thread reads and writes the same elements, so the scores may be overwritten.
-      const float score = from[i] * scale + (IsMasked(of, row, i) ? kMasked : 0);
-      to[i] = score;
-      maximum = fmax(maximum, static_cast<double>(score));
+      maximum = fmax(maximum, static_cast<double>(from[i]));
     }
     const float highest = static_cast<float>(block.Maximum(maximum));
     double sum = 0;
     for (int64_t i = block.first(); i < of.positions; i += block.step()) {
-      to[i] = expf(to[i] - highest);
-      sum += to[i];
+      sum += expf(from[i] - highest);
     }
     const float factor = static_cast<float>(1 / block.Sum(sum));
     for (int64_t i = block.first(); i < of.positions; i += block.step()) {
-      to[i] *= factor;
-      const int64_t weight = row * of.positions + i;
-      if (dropped != nullptr) dropped[weight] = to[i] * KeepFactor(of, weight);
+      const float weight = expf(from[i] - highest) * factor;
+      const int64_t at = row * of.positions + i;
+      if (dropped != nullptr) dropped[at] = weight * KeepFactor(of, at);
+      to[i] = weight;
     }
   });
 }
