@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+
 #include "nn/cuda/convolution.h"
 #include "nn/cuda/loops.h"
 #include "nn/cuda/product.h"
@@ -7,16 +10,29 @@ namespace {
 
 using Geometry = ConvolutionGeometry;
 
+Shape VolumeOf(const Shape& shape) {
+  return shape.size() == 3 ? Shape{1, shape[0], shape[1], shape[2]} : shape;
+}
+
 Geometry GeometryOf(const Convolution::Options& o) {
-  Geometry g = {.pixels = o.examples * o.output[0] * o.output[1],
+  const Shape input = VolumeOf(o.input);
+  const Shape output = VolumeOf(o.output);
+  Geometry g = {.pixels = o.examples * output[0] * output[1] * output[2],
                 .examples = o.examples,
-                .height = o.input[0],
-                .width = o.input[1],
-                .channels = o.input[2],
-                .output_height = o.output[0],
-                .output_width = o.output[1],
-                .filters = o.output[2],
-                .groups = o.groups};
+                .height = input[1],
+                .width = input[2],
+                .channels = input[3],
+                .output_height = output[1],
+                .output_width = output[2],
+                .filters = output[3],
+                .groups = o.groups,
+                .is_volume = o.input.size() == 4,
+                .depth = input[0],
+                .output_depth = output[0],
+                .depth_size = o.depth_window.size[0],
+                .depth_stride = o.depth_window.strides[0],
+                .depth_dilation = o.depth_window.dilation[0],
+                .depth_padding = o.depth_window.padding_before[0]};
   for (int axis : {0, 1}) {
     g.size[axis] = o.window.size[axis];
     g.strides[axis] = o.window.strides[axis];
@@ -26,62 +42,101 @@ Geometry GeometryOf(const Convolution::Options& o) {
   return g;
 }
 
+// True if each window is one pixel, that of the same place.
+bool IsPointwise(const Convolution::Options& o) {
+  constexpr std::array<int64_t, 2> kOne = {1, 1};
+  for (const Window* window : {&o.window, &o.depth_window}) {
+    if (window->size != kOne || window->strides != kOne) return false;
+  }
+  return o.groups == 1 && std::equal(o.input.begin(), o.input.end() - 1, o.output.begin());
+}
+
 // Element (pixel, group, place in the window, channel of the group); zero in the padding.
 void Unfold(Context* context, const Geometry& g, const float* input, float* rows) {
   const int64_t channels = g.channels / g.groups;
-  const int64_t places = g.size[0] * g.size[1];
+  const int64_t plane_places = g.size[0] * g.size[1];
+  const int64_t places = g.depth_size * plane_places;
   ForEach(context, g.pixels * places * g.channels, [=] __device__(int64_t i) {
     const int64_t channel = i % channels;
-    const int64_t place = i / channels % places;
+    int64_t place = i / channels % places;
     const int64_t group = i / channels / places % g.groups;
     const int64_t pixel = i / channels / places / g.groups;
-    const int64_t example = pixel / (g.output_height * g.output_width);
+    int64_t example = pixel / (g.output_height * g.output_width);
+    int64_t plane = 0;
+    // Divisions are what this loop costs, so images leave these out.
+    if (g.is_volume) {
+      plane = example % g.output_depth * g.depth_stride - g.depth_padding +
+              place / plane_places * g.depth_dilation;
+      example /= g.output_depth;
+      place %= plane_places;
+    }
     const int64_t row = pixel / g.output_width % g.output_height * g.strides[0] - g.padding[0] +
                         place / g.size[1] * g.dilation[0];
     const int64_t column =
         pixel % g.output_width * g.strides[1] - g.padding[1] + place % g.size[1] * g.dilation[1];
-    const bool is_inside = row >= 0 && row < g.height && column >= 0 && column < g.width;
-    rows[i] = is_inside ? input[((example * g.height + row) * g.width + column) * g.channels +
-                                group * channels + channel]
-                        : 0;
+    const bool is_inside = plane >= 0 && plane < g.depth && row >= 0 && row < g.height &&
+                           column >= 0 && column < g.width;
+    rows[i] = is_inside
+                  ? input[(((example * g.depth + plane) * g.height + row) * g.width + column) *
+                              g.channels +
+                          group * channels + channel]
+                  : 0;
   });
+}
+
+// The output place whose window has input place `at` as its element `element`; -1 if there is none.
+__device__ int64_t PlaceOf(int64_t at, int64_t element, int64_t dilation, int64_t padding,
+                           int64_t stride, int64_t output) {
+  const int64_t begin = at + padding - element * dilation;
+  if (begin < 0 || begin % stride != 0 || begin / stride >= output) return -1;
+  return begin / stride;
 }
 
 // The sum over all windows that have an input pixel. Each thread sums one element, in the order of
 // the window's places.
 void Fold(Context* context, const Geometry& g, const float* rows, float* input) {
   const int64_t channels = g.channels / g.groups;
-  const int64_t places = g.size[0] * g.size[1];
-  ForEach(context, g.examples * g.height * g.width * g.channels, [=] __device__(int64_t i) {
-    const int64_t group = i % g.channels / channels;
-    const int64_t channel = i % channels;
-    const int64_t column = i / g.channels % g.width;
-    const int64_t row = i / g.channels / g.width % g.height;
-    const int64_t example = i / g.channels / g.width / g.height;
-    float sum = 0;
-    for (int64_t place = 0; place < places; ++place) {
-      const int64_t top = row + g.padding[0] - place / g.size[1] * g.dilation[0];
-      const int64_t left = column + g.padding[1] - place % g.size[1] * g.dilation[1];
-      if (top < 0 || left < 0 || top % g.strides[0] != 0 || left % g.strides[1] != 0) continue;
-      const int64_t y = top / g.strides[0];
-      const int64_t x = left / g.strides[1];
-      if (y >= g.output_height || x >= g.output_width) continue;
-      const int64_t pixel = (example * g.output_height + y) * g.output_width + x;
-      sum += rows[((pixel * g.groups + group) * places + place) * channels + channel];
-    }
-    input[i] = sum;
-  });
+  const int64_t places = g.depth_size * g.size[0] * g.size[1];
+  ForEach(
+      context, g.examples * g.depth * g.height * g.width * g.channels, [=] __device__(int64_t i) {
+        const int64_t group = i % g.channels / channels;
+        const int64_t channel = i % channels;
+        const int64_t column = i / g.channels % g.width;
+        const int64_t row = i / g.channels / g.width % g.height;
+        int64_t example = i / g.channels / g.width / g.height;
+        int64_t plane = 0;
+        if (g.is_volume) {
+          plane = example % g.depth;
+          example /= g.depth;
+        }
+        float sum = 0;
+        for (int64_t d = 0; d < g.depth_size; ++d) {
+          const int64_t z =
+              PlaceOf(plane, d, g.depth_dilation, g.depth_padding, g.depth_stride, g.output_depth);
+          if (z < 0) continue;
+          for (int64_t h = 0; h < g.size[0]; ++h) {
+            const int64_t y =
+                PlaceOf(row, h, g.dilation[0], g.padding[0], g.strides[0], g.output_height);
+            if (y < 0) continue;
+            for (int64_t w = 0; w < g.size[1]; ++w) {
+              const int64_t x =
+                  PlaceOf(column, w, g.dilation[1], g.padding[1], g.strides[1], g.output_width);
+              if (x < 0) continue;
+              const int64_t pixel =
+                  ((example * g.output_depth + z) * g.output_height + y) * g.output_width + x;
+              const int64_t place = (d * g.size[0] + h) * g.size[1] + w;
+              sum += rows[((pixel * g.groups + group) * places + place) * channels + channel];
+            }
+          }
+        }
+        input[i] = sum;
+      });
 }
 
 }  // namespace
 
 Convolution::Convolution(const Options& options, Context* context)
-    : context_(context),
-      geometry_(GeometryOf(options)),
-      is_pointwise_(options.window.size == std::array<int64_t, 2>{1, 1} &&
-                    options.window.strides == std::array<int64_t, 2>{1, 1} &&
-                    options.input[0] == options.output[0] &&
-                    options.input[1] == options.output[1] && options.groups == 1) {
+    : context_(context), geometry_(GeometryOf(options)), is_pointwise_(IsPointwise(options)) {
   if (!is_pointwise_) context->ReserveScratch(geometry_.pixels * row_width() * sizeof(float));
 }
 

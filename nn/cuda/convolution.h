@@ -24,20 +24,30 @@ struct ConvolutionGeometry {
   int64_t strides[2] = {};
   int64_t dilation[2] = {};
   int64_t padding[2] = {};
+  // The same along the depth of volumes. Images are volumes of depth 1.
+  bool is_volume = false;
+  int64_t depth = 1;
+  int64_t output_depth = 1;
+  int64_t depth_size = 1;
+  int64_t depth_stride = 1;
+  int64_t depth_dilation = 1;
+  int64_t depth_padding = 0;
 };
 
-// The forward pass and the two gradients of a grouped 2D convolution, as products with unfolded
-// windows: a matrix with a row for each output pixel, which has the input pixels of its window. The
-// products of the groups are one batch. Images have the layout (examples, height, width, channels);
-// kernels have Keras's layout (height, width, input channels / groups, filters). Uses the scratch
-// memory for the matrix, unless it is the input itself. The constructor throws OutOfMemory.
+// The forward pass and the two gradients of a grouped convolution of images or volumes, as products
+// with unfolded windows: a matrix with a row for each output pixel, which has the input pixels of
+// its window. The products of the groups are one batch. Images have the layout (examples, height,
+// width, channels), volumes (examples, depth, height, width, channels). Kernels have Keras's layout
+// (height, width, input channels / groups, filters), with the depth first if there is one. Uses the
+// scratch memory for the matrix, unless it is the input itself. The constructor throws OutOfMemory.
 class Convolution {
  public:
   struct Options {
     int64_t examples = 0;
-    Shape input;  // (height, width, channels) of one example.
+    Shape input;  // (height, width, channels) or (depth, height, width, channels) of one example.
     Shape output;
     Window window;
+    Window depth_window;  // In the entries of height.
     int64_t groups = 1;
   };
 
@@ -54,7 +64,9 @@ class Convolution {
   int64_t group_channels() const { return geometry_.channels / geometry_.groups; }
   int64_t group_filters() const { return geometry_.filters / geometry_.groups; }
   // The number of unfolded elements of one group in a row.
-  int64_t group_width() const { return geometry_.size[0] * geometry_.size[1] * group_channels(); }
+  int64_t group_width() const {
+    return geometry_.depth_size * geometry_.size[0] * geometry_.size[1] * group_channels();
+  }
   int64_t row_width() const { return group_width() * geometry_.groups; }
 
   Context* const context_;

@@ -16,14 +16,16 @@ struct KernelContext {
   Context* cuda = nullptr;
 };
 
-// The kernels of GPUs. They mirror those of nn/cpu/kernels.h: CreateXKernel, defined in
-// x_kernel.cu, creates the kernel for one class of layers; `layer` must be of that class.
+// The kernels of GPUs. They mirror those of nn/cpu/kernels.h: CreateXKernel creates the kernel for
+// one class of layers; `layer` must be of that class. It is defined in x_kernel.cu, those of all
+// convolutions in convolution_kernel.cu.
 // CudaDevice maps Keras's class names to these factories.
 //
 // `layer` and *context.cuda must outlive the kernel. A kernel submits its work to the stream and
 // notes errors in *context.cuda. A factory throws OutOfMemory.
 std::unique_ptr<Kernel> CreateActivationKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateAffineKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateAttentionKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateBatchNormalizationKernel(const Layer& layer,
                                                        const KernelContext& context);
 std::unique_ptr<Kernel> CreateConcatenateKernel(const Layer& layer, const KernelContext& context);
@@ -31,9 +33,13 @@ std::unique_ptr<Kernel> CreateConv2DKernel(const Layer& layer, const KernelConte
 std::unique_ptr<Kernel> CreateConv2DTransposeKernel(const Layer& layer,
                                                     const KernelContext& context);
 std::unique_ptr<Kernel> CreateConvLstmKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateConv3DKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDenseKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateDotKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateDropoutKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateEinsumDenseKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateEmbeddingKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateEncodingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateGaussianNoiseKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateGlobalPoolingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateLayerNormalizationKernel(const Layer& layer,
@@ -46,6 +52,8 @@ std::unique_ptr<Kernel> CreatePReLUKernel(const Layer& layer, const KernelContex
 std::unique_ptr<Kernel> CreateRearrangingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRecurrentKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateResizingKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateScoreAttentionKernel(const Layer& layer,
+                                                   const KernelContext& context);
 std::unique_ptr<Kernel> CreateSeparableConv2DKernel(const Layer& layer,
                                                     const KernelContext& context);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 namespace cairn::nn::cuda {
 namespace {
@@ -20,11 +21,15 @@ cublasComputeType_t ComputeType(Precision precision) {
   return CUBLAS_COMPUTE_32F;
 }
 
+cublasOperation_t Operation(bool is_transposed) {
+  return is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
 }  // namespace
 
+// cuBLAS's matrices are column-major: to it, each of ours is its transpose. c^T = op(b)^T op(a)^T.
+
 void Multiply(Context* context, const Product& p, const float* a, const float* b, float* c) {
-  // cuBLAS's matrices are column-major: to it, each of ours is its transpose. c^T = op(b)^T
-  // op(a)^T.
   const float one = 1, before = p.adds ? 1 : 0;
   const int64_t a_step = Step(p.a_step, p.a_transposed ? p.rows : p.inner);
   const int64_t b_step = Step(p.b_step, p.b_transposed ? p.inner : p.columns);
@@ -34,15 +39,43 @@ void Multiply(Context* context, const Product& p, const float* a, const float* b
       std::numeric_limits<int>::max()) {
     return context->Note(CUBLAS_STATUS_INVALID_VALUE, "cublasGemmStridedBatchedEx");
   }
-  context->Note(
-      cublasGemmStridedBatchedEx(
-          context->blas(), p.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
-          p.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, static_cast<int>(p.columns),
-          static_cast<int>(p.rows), static_cast<int>(p.inner), &one, b, CUDA_R_32F,
-          static_cast<int>(b_step), p.b_distance, a, CUDA_R_32F, static_cast<int>(a_step),
-          p.a_distance, &before, c, CUDA_R_32F, static_cast<int>(c_step), p.c_distance,
-          static_cast<int>(p.batches), ComputeType(context->precision()), CUBLAS_GEMM_DEFAULT),
-      "cublasGemmStridedBatchedEx");
+  context->Note(cublasGemmStridedBatchedEx(
+                    context->blas(), Operation(p.b_transposed), Operation(p.a_transposed),
+                    static_cast<int>(p.columns), static_cast<int>(p.rows),
+                    static_cast<int>(p.inner), &one, b, CUDA_R_32F, static_cast<int>(b_step),
+                    p.b_distance, a, CUDA_R_32F, static_cast<int>(a_step), p.a_distance, &before, c,
+                    CUDA_R_32F, static_cast<int>(c_step), p.c_distance, static_cast<int>(p.batches),
+                    ComputeType(context->precision()), CUBLAS_GEMM_DEFAULT),
+                "cublasGemmStridedBatchedEx");
+}
+
+BatchedProduct::BatchedProduct(const Options& options, Context* context)
+    : context_(context), options_(options), places_(context, 3 * count()) {
+  std::vector<float*> places;
+  for (const Matrices* matrices : {&options.a, &options.b, &options.c}) {
+    for (int64_t i = 0; i < count(); ++i) {
+      places.push_back(matrices->data + i / options.heads * matrices->example +
+                       i % options.heads * matrices->head);
+    }
+  }
+  context->Upload(places_.data(), places);
+}
+
+void BatchedProduct::Run() const {
+  const Options& o = options_;
+  const float one = 1, zero = 0;
+  float* const* const a = places_.data();
+  float* const* const b = a + count();
+  float* const* const c = b + count();
+  context_->Note(
+      cublasGemmBatchedEx(
+          context_->blas(), Operation(o.b.is_transposed), Operation(o.a.is_transposed),
+          static_cast<int>(o.columns), static_cast<int>(o.rows), static_cast<int>(o.inner), &one,
+          reinterpret_cast<const void* const*>(b), CUDA_R_32F, static_cast<int>(o.b.step),
+          reinterpret_cast<const void* const*>(a), CUDA_R_32F, static_cast<int>(o.a.step), &zero,
+          reinterpret_cast<void* const*>(c), CUDA_R_32F, static_cast<int>(o.c.step),
+          static_cast<int>(count()), ComputeType(context_->precision()), CUBLAS_GEMM_DEFAULT),
+      "cublasGemmBatchedEx");
 }
 
 }  // namespace cairn::nn::cuda

@@ -27,8 +27,48 @@ struct Product {
   int64_t c_distance = 0;
 };
 
-// Computes in float32, not in TF32.
+// Computes in the context's precision.
 void Multiply(Context* context, const Product& product, const float* a, const float* b, float* c);
+
+// A product c = op(a) op(b) for each example and head, of matrices that stay where they are. One
+// call of cuBLAS, although the matrices of examples and heads have different distances. The
+// constructor throws OutOfMemory.
+class BatchedProduct {
+ public:
+  struct Matrices {
+    float* data = nullptr;
+    // The distances of examples, heads and rows.
+    int64_t example = 0;
+    int64_t head = 0;
+    int64_t step = 0;
+    bool is_transposed = false;
+
+    Matrices Transposed() const { return {data, example, head, step, !is_transposed}; }
+  };
+  struct Options {
+    int64_t examples = 0;
+    int64_t heads = 0;
+    int64_t rows = 0;     // of op(a) and c
+    int64_t columns = 0;  // of op(b) and c
+    int64_t inner = 0;    // of op(a)'s columns and op(b)'s rows
+    Matrices a;
+    Matrices b;
+    Matrices c;  // Not transposed.
+  };
+
+  BatchedProduct(const Options& options, Context* context);
+
+  // Computes in the context's precision.
+  void Run() const;
+
+ private:
+  int64_t count() const { return options_.examples * options_.heads; }
+
+  Context* const context_;
+  const Options options_;
+  // Where the matrices are: all a, then all b, then all c.
+  DeviceArray<float*> places_;
+};
 
 }  // namespace cairn::nn::cuda
 

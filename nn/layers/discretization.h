@@ -21,6 +21,7 @@ class DiscretizationLayer : public Layer {
 
   enum class Mode { kInt, kOneHot, kMultiHot, kCount };
   Mode mode() const { return mode_; }
+  const std::vector<float>& boundaries() const { return boundaries_; }  // Ascending.
   int64_t bins() const { return static_cast<int64_t>(boundaries_.size()) + 1; }
   // The number of bins per vector of the output. 1 in mode kInt.
   int64_t group() const { return group_; }
@@ -36,7 +37,7 @@ class DiscretizationLayer : public Layer {
         mode_(mode),
         group_(group) {}
 
-  const std::vector<float> boundaries_;  // Ascending.
+  const std::vector<float> boundaries_;
   const Mode mode_;
   const int64_t group_;
 };

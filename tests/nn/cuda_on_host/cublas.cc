@@ -30,12 +30,12 @@ struct Product {
   int n;
   int k;
   float alpha;
-  const float* a;
+  const float* a = nullptr;
   int64_t lda;
-  const float* b;
+  const float* b = nullptr;
   int64_t ldb;
   float beta;
-  float* c;
+  float* c = nullptr;
   int64_t ldc;
   cublasComputeType_t type;
 
@@ -122,5 +122,38 @@ cublasStatus_t cublasGemmStridedBatchedEx(
                               }
                               return cudaSuccess;
                             });
+  return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+}
+
+cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t a_operation,
+                                   cublasOperation_t b_operation, int m, int n, int k,
+                                   const void* alpha, const void* const* a, cudaDataType_t a_type,
+                                   int lda, const void* const* b, cudaDataType_t b_type, int ldb,
+                                   const void* beta, void* const* c, cudaDataType_t c_type, int ldc,
+                                   int batches, cublasComputeType_t compute_type,
+                                   cublasGemmAlgo_t algorithm) {
+  const Product product = {.a_operation = a_operation,
+                           .b_operation = b_operation,
+                           .m = m,
+                           .n = n,
+                           .k = k,
+                           .alpha = *static_cast<const float*>(alpha),
+                           .lda = lda,
+                           .ldb = ldb,
+                           .beta = *static_cast<const float*>(beta),
+                           .ldc = ldc,
+                           .type = compute_type};
+  if (!product.IsValid() || batches < 0) return CUBLAS_STATUS_INVALID_VALUE;
+  const cudaError_t error =
+      cuda_on_host::Enqueue("cublasGemmBatchedEx", handle->stream, [product, a, b, c, batches] {
+        for (int64_t batch = 0; batch < batches; ++batch) {
+          Product one = product;
+          one.a = static_cast<const float*>(a[batch]);
+          one.b = static_cast<const float*>(b[batch]);
+          one.c = static_cast<float*>(c[batch]);
+          one.Run();
+        }
+        return cudaSuccess;
+      });
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }

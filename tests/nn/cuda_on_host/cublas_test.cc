@@ -98,6 +98,41 @@ TEST_F(CublasTest, ProductsOfAllTransposesAreThoseOfPlainLoops) {
   }
 }
 
+TEST_F(CublasTest, ProductsOfAnyPlacesAreThoseOfTheirMatrices) {
+  constexpr int kM = 2, kN = 3, kK = 4;
+  const std::vector<float> a = Draws(20, 1), b = Draws(30, 2);
+  float* const device_a = Upload(a);
+  float* const device_b = Upload(b);
+  float* const device_c = Upload(std::vector<float>(20));
+  // The second product is before the first one.
+  const std::vector<const float*> places = {device_a + 9, device_a, device_b, device_b + 15};
+  const std::vector<float*> targets = {device_c + 7, device_c};
+  void* pointers = nullptr;
+  ASSERT_EQ(cudaMalloc(&pointers, 6 * sizeof(float*)), cudaSuccess);
+  cudaMemcpyAsync(pointers, places.data(), 4 * sizeof(float*), cudaMemcpyHostToDevice, stream_);
+  auto* const read = static_cast<const void**>(pointers);
+  auto* const written = static_cast<void**>(pointers) + 4;
+  cudaMemcpyAsync(written, targets.data(), 2 * sizeof(float*), cudaMemcpyHostToDevice, stream_);
+  const float one = 1, zero = 0;
+  ASSERT_EQ(cublasGemmBatchedEx(handle_, CUBLAS_OP_N, CUBLAS_OP_T, kM, kN, kK, &one, read,
+                                CUDA_R_32F, kM, read + 2, CUDA_R_32F, kN, &zero, written,
+                                CUDA_R_32F, kM, 2, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+            CUBLAS_STATUS_SUCCESS);
+  const std::vector<float> computed = Download(device_c, 20);
+  for (int batch = 0; batch < 2; ++batch) {
+    for (int i = 0; i < kM; ++i) {
+      for (int j = 0; j < kN; ++j) {
+        float sum = 0;
+        for (int p = 0; p < kK; ++p) {
+          sum += a[(batch == 0 ? 9 : 0) + i + p * kM] * b[batch * 15 + j + p * kN];
+        }
+        EXPECT_NEAR(computed[(batch == 0 ? 7 : 0) + i + j * kM], sum, 1e-5);
+      }
+    }
+  }
+  cudaFree(pointers);
+}
+
 // cuBLAS does not read C then, so that NaN in it does not matter.
 TEST_F(CublasTest, WithoutBetaTheOldProductIsNotRead) {
   void* memory = nullptr;

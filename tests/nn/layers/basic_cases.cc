@@ -7,15 +7,8 @@ namespace {
 
 using Case = ConformanceCase;
 
-std::vector<Case> DenseCases() {
-  std::vector<Case> cases = {
-      Between("DenseOfOneUnit", "5", {"layer", "Dense", R"({"units": 1})"}),
-      Between("DenseWithoutBias", "5", {"layer", "Dense", R"({"units": 7, "use_bias": false})"}),
-      Between("DenseOverAxes", "2, 3, 5", {"layer", "Dense", R"({"units": 6})"}),
-      Between("DenseRegularized", "5",
-              {"layer", "Dense",
-               R"({"units": 6, "kernel_regularizer": {"class_name": "L1L2", "config":
-                   {"l1": 0.02, "l2": 0.03}}, "bias_regularizer": "l2"})"}),
+std::vector<Case> EinsumCases() {
+  return {
       Between("EinsumDense", "5",
               {"layer", "EinsumDense",
                R"({"equation": "ab,bc->ac", "output_shape": 3, "bias_axes": "c",
@@ -30,6 +23,10 @@ std::vector<Case> DenseCases() {
       Between("EinsumDenseSharedAxis", "3, 5",
               {"layer", "EinsumDense",
                R"({"equation": "abc,bcd->adb", "output_shape": [2, 3], "bias_axes": "db"})"}),
+      Between("EinsumDenseOfEachStep", "3, 5",
+              {"layer", "EinsumDense",
+               R"({"equation": "abc,bcd->abd", "output_shape": [3, 2], "bias_axes": "bd",
+                   "activation": "softmax"})"}),
       Between("EinsumDenseLeftEllipsis", "2, 3, 5",
               {"layer", "EinsumDense",
                R"({"equation": "...c,cd->...d", "output_shape": [6], "bias_axes": "d"})"}),
@@ -37,6 +34,18 @@ std::vector<Case> DenseCases() {
               {"layer", "EinsumDense",
                R"({"equation": "ab...,bc->ac...", "output_shape": 4, "bias_axes": "c",
                    "activation": "tanh", "kernel_regularizer": "l2"})"}),
+  };
+}
+
+std::vector<Case> DenseCases() {
+  std::vector<Case> cases = {
+      Between("DenseOfOneUnit", "5", {"layer", "Dense", R"({"units": 1})"}),
+      Between("DenseWithoutBias", "5", {"layer", "Dense", R"({"units": 7, "use_bias": false})"}),
+      Between("DenseOverAxes", "2, 3, 5", {"layer", "Dense", R"({"units": 6})"}),
+      Between("DenseRegularized", "5",
+              {"layer", "Dense",
+               R"({"units": 6, "kernel_regularizer": {"class_name": "L1L2", "config":
+                   {"l1": 0.02, "l2": 0.03}}, "bias_regularizer": "l2"})"}),
       Between("DenseLarge", "40", {"layer", "Dense", R"({"units": 90, "activation": "relu"})"}),
       Between("Frozen", "5", {"layer", "Dense", R"({"units": 6, "trainable": false})"}),
   };
@@ -187,7 +196,8 @@ Case Between(const std::string& name, const std::string& shape, const TestLayer&
 
 std::vector<Case> BasicCases() {
   std::vector<Case> all;
-  for (const auto& cases : {DenseCases(), OperationCases(), ShapeCases(), GraphCases()}) {
+  for (const auto& cases :
+       {DenseCases(), EinsumCases(), OperationCases(), ShapeCases(), GraphCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

@@ -209,6 +209,17 @@ std::vector<Case> MaskedCases() {
         pool,
         after},
        7},
+      {"MaskedKeys",
+       {ids,
+        table,
+        {"floats", "InputLayer", R"({"batch_shape": [null, 5, 3]})"},
+        {"layer",
+         "MultiHeadAttention",
+         R"({"num_heads": 2, "key_dim": 2, "dropout": 0.3})",
+         {"floats", "floats", "table"}},
+        {"flat", "Flatten"},
+        after},
+       7},
   };
 }
 

@@ -40,5 +40,13 @@ cublasStatus_t cublasGemmStridedBatchedEx(
     long long a_stride, const void* b, cudaDataType_t b_type, int ldb, long long b_stride,
     const void* beta, void* c, cudaDataType_t c_type, int ldc, long long c_stride, int batches,
     cublasComputeType_t compute_type, cublasGemmAlgo_t algorithm);
+// The arrays of pointers are in device memory.
+cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t a_operation,
+                                   cublasOperation_t b_operation, int m, int n, int k,
+                                   const void* alpha, const void* const* a, cudaDataType_t a_type,
+                                   int lda, const void* const* b, cudaDataType_t b_type, int ldb,
+                                   const void* beta, void* const* c, cudaDataType_t c_type, int ldc,
+                                   int batches, cublasComputeType_t compute_type,
+                                   cublasGemmAlgo_t algorithm);
 
 #endif  // CAIRN_TESTS_NN_CUDA_ON_HOST_INCLUDE_CUBLAS_V2_H_

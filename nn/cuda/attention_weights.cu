@@ -1,0 +1,108 @@
+#include "common/random.h"
+#include "nn/cuda/attention_weights.h"
+#include "nn/cuda/loops.h"
+
+namespace cairn::nn::cuda {
+namespace {
+
+constexpr float kMasked = -1e9f;
+
+__device__ float ScaleOf(const AttentionScores& of) {
+  return of.trained_scale == nullptr ? of.scale : of.scale * *of.trained_scale;
+}
+
+// The scores of one step, scaled and masked.
+class ScoreRow {
+ public:
+  __device__ ScoreRow(const AttentionScores& of, int64_t row, const float* scores)
+      : scores_(scores + row * of.positions), scale_(ScaleOf(of)) {
+    const int64_t step = row % of.steps;
+    const int64_t example = row / of.steps / of.heads;
+    const bool is_masked = of.step_mask != nullptr && of.step_mask[example * of.steps + step] == 0;
+    open_end_ = is_masked ? 0 : of.is_causal && step < of.positions ? step + 1 : of.positions;
+    for (int i = 0; i < 2; ++i) {
+      const int32_t* const mask = of.position_masks[i];
+      masks_[i] = mask == nullptr ? nullptr : mask + example * of.positions;
+    }
+  }
+
+  __device__ float operator[](int64_t position) const {
+    bool is_masked = position >= open_end_;
+    for (const int32_t* const mask : masks_) {
+      is_masked = is_masked || (mask != nullptr && mask[position] == 0);
+    }
+    return scores_[position] * scale_ + (is_masked ? kMasked : 0);
+  }
+
+ private:
+  const float* const scores_;
+  const float scale_;
+  int64_t open_end_;  // The first position that all scores of this step are masked from.
+  const int32_t* masks_[2];
+};
+
+// What dropout multiplies a weight by.
+__device__ float KeepFactor(const AttentionScores& of, int64_t weight) {
+  if (of.dropout == 0) return 1;
+  const bool drops = RandomUniform(of.random_key, weight) < of.dropout;
+  return drops ? 0 : static_cast<float>(1 / (1 - of.dropout));
+}
+
+}  // namespace
+
+const int32_t* MaskOf(absl::Span<const int32_t* const> masks, size_t input) {
+  return masks.size() > input ? masks[input] : nullptr;
+}
+
+void ComputeAttentionWeights(Context* context, const AttentionScores& of, const float* scores,
+                             float* weights, float* dropped) {
+  ForEachRow(context, of.rows, of.positions, [=] __device__(int64_t row, const RowBlock& block) {
+    // The scores are computed in each pass, which costs less than storing them. They may be
+    // overwritten in the last one, as a thread reads and writes the same elements.
+    const ScoreRow from(of, row, scores);
+    float* const to = weights + row * of.positions;
+    double maximum = -std::numeric_limits<double>::infinity();
+    for (int64_t i = block.first(); i < of.positions; i += block.step()) {
+      maximum = fmax(maximum, static_cast<double>(from[i]));
+    }
+    const float highest = static_cast<float>(block.Maximum(maximum));
+    double sum = 0;
+    for (int64_t i = block.first(); i < of.positions; i += block.step()) {
+      sum += expf(from[i] - highest);
+    }
+    const float factor = static_cast<float>(1 / block.Sum(sum));
+    for (int64_t i = block.first(); i < of.positions; i += block.step()) {
+      const float weight = expf(from[i] - highest) * factor;
+      const int64_t at = row * of.positions + i;
+      if (dropped != nullptr) dropped[at] = weight * KeepFactor(of, at);
+      to[i] = weight;
+    }
+  });
+}
+
+// Of softmax: weight * (g - sum of g weight).
+void BackThroughAttentionWeights(Context* context, const AttentionScores& of, const float* weights,
+                                 const float* scores, float* gradient, double* row_sums) {
+  ForEachRow(context, of.rows, of.positions, [=] __device__(int64_t row, const RowBlock& block) {
+    const int64_t begin = row * of.positions;
+    const int64_t end = begin + of.positions;
+    const float scale = ScaleOf(of);
+    double along = 0;
+    for (int64_t i = begin + block.first(); i < end; i += block.step()) {
+      gradient[i] *= KeepFactor(of, i);
+      along += static_cast<double>(gradient[i]) * weights[i];
+    }
+    along = block.Sum(along);
+    double product = 0;
+    for (int64_t i = begin + block.first(); i < end; i += block.step()) {
+      const float by_scaled = static_cast<float>(weights[i] * (gradient[i] - along));
+      if (row_sums != nullptr) product += static_cast<double>(by_scaled) * scores[i];
+      gradient[i] = by_scaled * scale;
+    }
+    if (row_sums == nullptr) return;
+    product = block.Sum(product);
+    if (block.first() == 0) row_sums[row] = product;
+  });
+}
+
+}  // namespace cairn::nn::cuda
