@@ -48,6 +48,7 @@ HEADERS = [
     "cuda_factory.h",
     "cuda_handles.h",
     "cuda_status.h",
+    "divisor.h",
     "gather.h",
     "kernels.h",
     "launch.h",
