@@ -34,6 +34,7 @@ class Fault:
 
 CUDA_DEVICE_TEST = "//tests/nn/cuda_on_host:cuda_device_test"
 CUDA_LAYERS_TEST = "//tests/nn/cuda_on_host:layers_seed_1_test"
+CUDA_CONVOLUTION_TEST = "//tests/nn/cuda_on_host:convolution_test"
 
 FAULTS = [
     Fault("the ledger is off: a repeated push is applied again", "parameters/blocks/block.cc",
@@ -161,11 +162,21 @@ FAULTS = [
           "p.b_transposed ? p.inner : p.columns)",
           "p.columns)", CUDA_DEVICE_TEST),
     Fault("cuda: a convolution's gradient ignores the strides", "nn/cuda/convolution.cu",
-          "top % g.strides[0] != 0 || ",
+          "y * stride_y != top || ",
           "", CUDA_LAYERS_TEST),
     Fault("cuda: a convolution reads before the image", "nn/cuda/convolution.cu",
           "row >= 0 && row < g.height",
           "row < g.height", CUDA_DEVICE_TEST),
+    Fault("cuda: a piece of a batch replaces the kernel's gradient of the pieces before",
+          "nn/cuda/convolution.cu", ".adds = piece.begin > 0}", ".adds = false}",
+          CUDA_CONVOLUTION_TEST),
+    Fault("cuda: a depthwise convolution's gradient ignores the strides",
+          "nn/cuda/depthwise_convolution.cu", "y * stride_y != top || ", "",
+          CUDA_CONVOLUTION_TEST),
+    Fault("cuda: a depthwise kernel's gradient has the first nine places only",
+          "nn/cuda/depthwise_convolution.cu",
+          "first < places; first += kPlaces", "first < kPlaces; first += kPlaces",
+          CUDA_CONVOLUTION_TEST),
     Fault("cuda: channels of a spatial dropout have the draws of others",
           "nn/cuda/dropout_kernel.cu",
           "element / per_example * channels + element % channels",
