@@ -46,18 +46,18 @@ void ForEach(Context* context, int64_t count, Body body) {
 }
 
 // Adjacent numbers, which are loaded and stored at once. The address must be aligned to their size.
-template <int kLanes>
-struct alignas(kLanes * sizeof(float)) Lanes {
-  float values[kLanes];
+template <int kLanes, typename T = float>
+struct alignas(kLanes * sizeof(T)) Lanes {
+  T values[kLanes];
 };
 
-template <int kLanes>
-__device__ Lanes<kLanes> Load(const float* from) {
-  return *reinterpret_cast<const Lanes<kLanes>*>(from);
+template <int kLanes, typename T>
+__device__ Lanes<kLanes, T> Load(const T* from) {
+  return *reinterpret_cast<const Lanes<kLanes, T>*>(from);
 }
-template <int kLanes>
-__device__ void Store(const Lanes<kLanes>& lanes, float* to) {
-  *reinterpret_cast<Lanes<kLanes>*>(to) = lanes;
+template <int kLanes, typename T>
+__device__ void Store(const Lanes<kLanes, T>& lanes, T* to) {
+  *reinterpret_cast<Lanes<kLanes, T>*>(to) = lanes;
 }
 // True if four numbers can be loaded at once.
 inline bool IsAligned(const float* values) {
@@ -135,16 +135,20 @@ void MapColumns(Context* context, int64_t rows, int64_t columns,
       "cudaLaunchKernel");
 }
 
-// The threads of a block that compute one row together: thread first() computes the elements
-// first(), first() + step(), ...
+// The threads that compute one row together: one thread, or those of a block. Each computes the
+// elements first(), first() + step(), ...
 class RowBlock {
  public:
-  __device__ explicit RowBlock(double* shared) : shared_(shared) {}
+  // One thread.
+  __device__ RowBlock() : first_(0), step_(1), shared_(nullptr) {}
+  // The threads of a block.
+  __device__ explicit RowBlock(double* shared)
+      : first_(threadIdx.x), step_(blockDim.x), shared_(shared) {}
 
-  __device__ int64_t first() const { return threadIdx.x; }
-  __device__ int64_t step() const { return blockDim.x; }
+  __device__ int64_t first() const { return first_; }
+  __device__ int64_t step() const { return step_; }
 
-  // The sum, maximum or minimum of all threads' values, for all threads. All must call it.
+  // The sum or maximum of all threads' values, for all threads. All must call it.
   __device__ double Sum(double value) const {
     return Combine(value, [](double a, double b) { return a + b; });
   }
@@ -158,6 +162,7 @@ class RowBlock {
   template <typename Function>
   __device__ double Combine(double value, Function function) const {
     constexpr unsigned kGroups = 16;
+    if (shared_ == nullptr) return value;
     shared_[threadIdx.x] = value;
     __syncthreads();
     if (threadIdx.x < kGroups) {
@@ -174,24 +179,37 @@ class RowBlock {
     return result;
   }
 
+  const int64_t first_;
+  const int64_t step_;
   double* const shared_;
 };
 
 template <typename Body>
-__global__ void ForEachRowKernel(int64_t rows, Body body) {
+__global__ void ForEachRowKernel(int64_t rows, bool is_narrow, Body body) {
+  if (is_narrow) {
+    const int64_t step = int64_t{gridDim.x} * blockDim.x;
+    for (int64_t row = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; row < rows; row += step) {
+      body(row, RowBlock());
+    }
+    return;
+  }
   const RowBlock block(SharedMemory<double>());
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) body(row, block);
 }
 
-// Calls body(row, block) for each row, with the threads of a block together. `width` is the number
-// of elements of a row.
+// Calls body(row, block) for each row, with the threads of a block together, or with one thread if
+// the rows are narrow. `width` is the number of elements of a row.
 template <typename Body>
 void ForEachRow(Context* context, int64_t rows, int64_t width, Body body) {
+  constexpr int64_t kNarrow = 16;
   if (rows == 0) return;
-  const unsigned threads = ThreadsFor(width);
-  context->Note(Launch(ForEachRowKernel<Body>, static_cast<unsigned>(std::min(rows, kBlocksMax)),
-                       threads, threads * sizeof(double), context->stream(), rows, body),
-                "cudaLaunchKernel");
+  const bool is_narrow = width <= kNarrow;
+  const unsigned threads = ThreadsFor(is_narrow ? rows : width);
+  const int64_t blocks = std::min(is_narrow ? (rows + threads - 1) / threads : rows, kBlocksMax);
+  context->Note(
+      Launch(ForEachRowKernel<Body>, static_cast<unsigned>(blocks), threads,
+             is_narrow ? 0 : threads * sizeof(double), context->stream(), rows, is_narrow, body),
+      "cudaLaunchKernel");
 }
 
 // Sums over the rows of a matrix, by column. A block sums a piece of the rows of some columns. If
