@@ -307,6 +307,8 @@ __global__ void AddPiecesKernel(int64_t count, int64_t columns, const ColumnSums
 // sums) with the totals. Uses the scratch memory.
 template <int kSums, typename Term, typename Finish>
 void SumColumns(Context* context, int64_t rows, int64_t columns, Term term, Finish finish) {
+  // What a block may have on every GPU.
+  static_assert(kThreads * sizeof(ColumnSums<kSums>) <= 48 << 10);
   auto* const pieces = context->scratch<ColumnSums<kSums>>();
   const int64_t count = ColumnPieces(rows, columns);
   const dim3 block = ColumnBlock(columns);

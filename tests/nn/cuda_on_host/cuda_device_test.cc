@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "common/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -65,52 +66,11 @@ TEST_F(CudaDeviceTest, LayersWithoutAKernelAreRefusedByName) {
       refused.insert(message.substr(begin, message.find(')') - begin));
     }
   }
-  EXPECT_THAT(refused, ElementsAreArray({"AdaptiveAveragePooling1D",
-                                         "AdaptiveAveragePooling2D",
-                                         "AdaptiveAveragePooling3D",
-                                         "AdaptiveMaxPooling1D",
-                                         "AdaptiveMaxPooling2D",
-                                         "AdaptiveMaxPooling3D",
-                                         "AdditiveAttention",
-                                         "Attention",
-                                         "Bidirectional",
-                                         "CategoryEncoding",
-                                         "Conv3D",
-                                         "Conv3DTranspose",
-                                         "ConvLSTM1D",
-                                         "ConvLSTM2D",
-                                         "Discretization",
-                                         "Dot",
-                                         "EinsumDense",
-                                         "GRU",
-                                         "LSTM",
-                                         "LayerOutput",
-                                         "MultiHeadAttention",
-                                         "RNN",
-                                         "RandomBrightness",
-                                         "RandomContrast",
-                                         "RandomCrop",
-                                         "RandomErasing",
-                                         "RandomFlip",
-                                         "RandomGrayscale",
-                                         "RandomInvert",
-                                         "RandomRotation",
-                                         "RandomShear",
-                                         "RandomTranslation",
-                                         "RandomZoom",
-                                         "SimpleRNN",
-                                         "Solarization",
-                                         "StringLookup"}));
-}
-
-TEST_F(CudaDeviceTest, AnOrthogonalRegularizerIsRefused) {
-  const auto model = ModelOf(
-      {{"input", "InputLayer", R"({"batch_shape": [null, 4]})"},
-       {"hidden", "Dense", R"({"units": 4, "kernel_regularizer": "orthogonal_regularizer"})"}});
-  const absl::Status status =
-      Executor::Create(model.get(), nullptr, {.batch_size = 2}, device_.get()).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(Message(status), StartsWith("layer 'hidden' (Dense): OrthogonalRegularizer"));
+  EXPECT_THAT(refused, ElementsAreArray(
+                           {"AdditiveAttention", "Attention", "Bidirectional", "CategoryEncoding",
+                            "Conv3D", "Conv3DTranspose", "ConvLSTM1D", "ConvLSTM2D",
+                            "Discretization", "Dot", "EinsumDense", "GRU", "LSTM", "LayerOutput",
+                            "MultiHeadAttention", "RNN", "SimpleRNN", "StringLookup"}));
 }
 
 // Two outputs, a shared layer, a view with two consumers, and penalties.
@@ -204,6 +164,18 @@ TEST_F(CudaDeviceTest, LargeTensorsOfManyBlocksAreComputedAsByTheCpu) {
        {"last", "Dense", R"({"units": 3, "activation": "softmax"})"}});
   const Objective objective(LossNamed("sparse_categorical_crossentropy"));
   ExpectStepOfTheCpu(*model, objective, /*size=*/37, device_.get());
+}
+
+// Of the rows and of the columns of matrices of both shapes.
+TEST_F(CudaDeviceTest, OrthogonalPenaltiesAreThoseOfTheCpu) {
+  constexpr char kDense[] = R"({"units": %d, "kernel_regularizer": {
+      "class_name": "OrthogonalRegularizer", "config": {"factor": 0.3, "mode": "%s"}}})";
+  const auto model = ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 5]})"},
+                              {"wide", "Dense", absl::StrFormat(kDense, 37, "columns")},
+                              {"narrow", "Dense", absl::StrFormat(kDense, 3, "rows")},
+                              {"last", "Dense", absl::StrFormat(kDense, 3, "columns")}});
+  const Objective objective(LossNamed("mean_squared_error"));
+  ExpectStepOfTheCpu(*model, objective, /*size=*/3, device_.get());
 }
 
 TEST_F(CudaDeviceTest, EveryLossAndMetricAndPenaltyIsThatOfTheCpu) {
