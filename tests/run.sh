@@ -44,6 +44,20 @@ if [[ " ${targets[*]} " == *" //... "* || " ${targets[*]} " == *"//tests/interop
   fi
 fi
 
+# The compiler for GPUs, from PyPI. Sanitizers do not apply to its output.
+if [ -z "${CUDA_PATH:-}" ] && [ ! -x /usr/local/cuda/bin/nvcc ] &&
+    [[ " ${options[*]-} " != *" --config="* ]] &&
+    [[ " ${targets[*]} " == *" //... "* || " ${targets[*]} " == *"//nn"* ||
+      " ${targets[*]} " == *"//tests/nn"* ]]; then
+  if CUDA_PATH=$(deploy/install_cuda.sh); then
+    export CUDA_PATH
+  else
+    unset CUDA_PATH
+    echo "The CUDA toolkit is not here: the kernels are not compiled for GPUs, and the test of" \
+      "their registers will say that it is skipped."
+  fi
+fi
+
 # The library that reads Parquet files, from npm.
 libraries=${XDG_CACHE_HOME:-$HOME/.cache}/cairn/libraries
 if deploy/install_parquet.sh "$libraries" >/dev/null; then

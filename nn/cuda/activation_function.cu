@@ -50,16 +50,20 @@ void ApplyActivation(Context* context, const Activation& activation, int64_t row
                      const float* x, const float* bias, float* sum, float* y) {
   if (activation.is_row_wise()) {
     if (bias != nullptr) {
-      ForEach(context, rows * width, [=] __device__(int64_t i) { y[i] = x[i] + bias[i % width]; });
+      MapColumns<1, 1>(context, rows, width, {{x}, {y}},
+                       [=] __device__(int64_t column, const float* from, float* to) {
+                         to[0] = from[0] + bias[column];
+                       });
       x = y;
     }
     return Softmax(context, activation.kind == Kind::kLogSoftmax, rows, width, x, y);
   }
-  ForEach(context, rows * width, [=] __device__(int64_t i) {
-    const float value = bias == nullptr ? x[i] : x[i] + bias[i % width];
-    if (sum != nullptr) sum[i] = value;
-    y[i] = Apply(activation, value);
-  });
+  MapColumns<1, 2>(context, rows, width, {{x}, {y, sum}},
+                   [=] __device__(int64_t column, const float* from, float* to) {
+                     const float value = bias == nullptr ? from[0] : from[0] + bias[column];
+                     to[0] = Apply(activation, value);
+                     to[1] = value;
+                   });
 }
 
 void MultiplyByDerivative(Context* context, const Activation& activation, int64_t rows,
@@ -70,8 +74,10 @@ void MultiplyByDerivative(Context* context, const Activation& activation, int64_
                            to);
   }
   const float* const at = activation.differentiates_from_output() ? y : x;
-  ForEach(context, rows * width,
-          [=] __device__(int64_t i) { to[i] = gradient[i] * Derivative(activation, at[i]); });
+  MapColumns<2, 1>(context, rows, width, {{gradient, at}, {to}},
+                   [=] __device__(int64_t, const float* from, float* product) {
+                     product[0] = from[0] * Derivative(activation, from[1]);
+                   });
 }
 
 }  // namespace cairn::nn::cuda

@@ -1,3 +1,4 @@
+#include <bit>
 #include <vector>
 
 #include "nn/cuda/kernels.h"
@@ -20,11 +21,12 @@ void ReadStatistics(Context* context, int64_t channels, const float* mean, const
 // A null `offsets` means 0. Images may be integers.
 void ScaleAndShift(Context* context, int64_t count, int64_t channels, const float* x,
                    bool is_integer, const float* scales, const float* offsets, float* y) {
-  ForEach(context, count, [=] __device__(int64_t i) {
-    const float value =
-        is_integer ? static_cast<float>(reinterpret_cast<const int32_t*>(x)[i]) : x[i];
-    y[i] = value * scales[i % channels] + (offsets == nullptr ? 0 : offsets[i % channels]);
-  });
+  MapColumns<1, 1>(context, count / channels, channels, {{x}, {y}},
+                   [=] __device__(int64_t c, const float* from, float* to) {
+                     const float value =
+                         is_integer ? static_cast<float>(std::bit_cast<int32_t>(from[0])) : from[0];
+                     to[0] = value * scales[c] + (offsets == nullptr ? 0 : offsets[c]);
+                   });
 }
 
 class AffineKernel final : public Kernel {

@@ -5,46 +5,46 @@
 namespace cairn::nn::cuda {
 namespace {
 
-// The mean and the biased variance of each channel, in two passes.
+// The mean and the biased variance of each channel. One pass over the batch: the deviations from
+// the channel's first value are summed in double, which loses nothing where the mean is large.
 void MeasureBatch(Context* context, int64_t rows, int64_t channels, const float* x, float* mean,
                   float* variance) {
   const double count = static_cast<double>(rows);
-  SumColumns<1>(
+  SumColumns<2>(
       context, rows, channels,
-      [=] __device__(int64_t row, int64_t c, ColumnSums<1> * sums) {
-        sums->values[0] += x[row * channels + c];
+      [=] __device__(int64_t row, int64_t c, ColumnSums<2> * sums) {
+        const double deviation = static_cast<double>(x[row * channels + c]) - x[c];
+        sums->values[0] += deviation;
+        sums->values[1] += deviation * deviation;
       },
-      [=] __device__(int64_t c, const ColumnSums<1>& sums) {
-        mean[c] = static_cast<float>(sums.values[0] / count);
-      });
-  SumColumns<1>(
-      context, rows, channels,
-      [=] __device__(int64_t row, int64_t c, ColumnSums<1> * sums) {
-        const double deviation = static_cast<double>(x[row * channels + c]) - mean[c];
-        sums->values[0] += deviation * deviation;
-      },
-      [=] __device__(int64_t c, const ColumnSums<1>& sums) {
-        variance[c] = static_cast<float>(sums.values[0] / count);
+      [=] __device__(int64_t c, const ColumnSums<2>& sums) {
+        const double shift = sums.values[0] / count;
+        mean[c] = static_cast<float>(x[c] + shift);
+        variance[c] = static_cast<float>(fmax(sums.values[1] / count - shift * shift, 0.0));
       });
 }
 
 // y = (x - mean) / sqrt(variance + epsilon) * gamma + beta. A null gamma means 1, a null beta 0.
+// Writes the factor of x - mean to `scales`.
 void Normalize(Context* context, int64_t rows, int64_t channels, double epsilon, const float* x,
                const float* mean, const float* variance, const float* gamma, const float* beta,
-               float* y) {
-  ForEach(context, rows * channels, [=] __device__(int64_t i) {
-    const int64_t c = i % channels;
-    const float inverse = static_cast<float>(1 / sqrt(variance[c] + epsilon));
-    const float scale = gamma == nullptr ? inverse : inverse * gamma[c];
-    y[i] = (x[i] - mean[c]) * scale + (beta == nullptr ? 0 : beta[c]);
+               float* scales, float* y) {
+  ForEach(context, channels, [=] __device__(int64_t c) {
+    const double inverse = 1 / sqrt(variance[c] + epsilon);
+    scales[c] = static_cast<float>(gamma == nullptr ? inverse : inverse * gamma[c]);
   });
+  MapColumns<1, 1>(context, rows, channels, {{x}, {y}},
+                   [=] __device__(int64_t c, const float* from, float* to) {
+                     to[0] = (from[0] - mean[c]) * scales[c] + (beta == nullptr ? 0 : beta[c]);
+                   });
 }
 
-// Writes sum(g) and sum(g (x - mean)) of each channel to `sums`, and the gradients of gamma and
-// beta, which are null if they are not needed.
+// Writes sum(g) / n and i^2 sum(g (x - mean)) / n of each channel to `means`, see InputGradient,
+// and the gradients of gamma and beta, which are null if they are not needed.
 void SumGradients(Context* context, int64_t rows, int64_t channels, double epsilon, const float* x,
-                  const float* mean, const float* variance, const float* gradient, double* sums,
+                  const float* mean, const float* variance, const float* gradient, float* means,
                   float* gamma_gradient, float* beta_gradient) {
+  const double count = static_cast<double>(rows);
   SumColumns<2>(
       context, rows, channels,
       [=] __device__(int64_t row, int64_t c, ColumnSums<2> * terms) {
@@ -53,9 +53,9 @@ void SumGradients(Context* context, int64_t rows, int64_t channels, double epsil
         terms->values[1] += g * (static_cast<double>(x[row * channels + c]) - mean[c]);
       },
       [=] __device__(int64_t c, const ColumnSums<2>& totals) {
-        sums[2 * c] = totals.values[0];
-        sums[2 * c + 1] = totals.values[1];
         const double inverse = 1 / sqrt(variance[c] + epsilon);
+        means[c] = static_cast<float>(totals.values[0] / count);
+        means[channels + c] = static_cast<float>(totals.values[1] * inverse * inverse / count);
         if (gamma_gradient != nullptr) {
           gamma_gradient[c] = static_cast<float>(totals.values[1] * inverse);
         }
@@ -65,21 +65,21 @@ void SumGradients(Context* context, int64_t rows, int64_t channels, double epsil
 
 // With d = x - mean, i = 1 / standard deviation and n rows:
 //   dx = gamma i (g - sum(g) / n - d i^2 sum(g d) / n)
-// With moving statistics (null `sums`), which do not depend on x: dx = gamma i g.
-void InputGradient(Context* context, int64_t rows, int64_t channels, double epsilon, const float* x,
-                   const float* mean, const float* variance, const float* gamma, const double* sums,
+// With moving statistics (null `means`), which do not depend on x: dx = gamma i g.
+void InputGradient(Context* context, int64_t rows, int64_t channels, const float* x,
+                   const float* mean, const float* scales, const float* means,
                    const float* gradient, float* to) {
-  const double count = static_cast<double>(rows);
-  ForEach(context, rows * channels, [=] __device__(int64_t k) {
-    const int64_t c = k % channels;
-    const double i = 1 / sqrt(variance[c] + epsilon);
-    double value = gradient[k];
-    if (sums != nullptr) {
-      const double deviation = static_cast<double>(x[k]) - mean[c];
-      value -= sums[2 * c] / count + deviation * i * i * sums[2 * c + 1] / count;
-    }
-    to[k] = static_cast<float>(value * i * (gamma == nullptr ? 1 : gamma[c]));
-  });
+  if (means == nullptr) {
+    return MapColumns<1, 1>(context, rows, channels, {{gradient}, {to}},
+                            [=] __device__(int64_t c, const float* from, float* result) {
+                              result[0] = from[0] * scales[c];
+                            });
+  }
+  MapColumns<2, 1>(context, rows, channels, {{x, gradient}, {to}},
+                   [=] __device__(int64_t c, const float* from, float* result) {
+                     const float deviation = from[0] - mean[c];
+                     result[0] = (from[1] - means[c] - deviation * means[channels + c]) * scales[c];
+                   });
 }
 
 class BatchNormalizationKernel final : public Kernel {
@@ -91,7 +91,8 @@ class BatchNormalizationKernel final : public Kernel {
         rows_(context.options.examples * ElementCount(layer.output().shape) / channels_),
         mean_(context.cuda, channels_),
         variance_(context.cuda, channels_),
-        sums_(context.cuda, 2 * channels_) {
+        scales_(context.cuda, channels_),
+        means_(context.cuda, 2 * channels_) {
     context.cuda->ReserveScratch(ColumnScratchBytes<2>(rows_, channels_));
   }
 
@@ -104,7 +105,7 @@ class BatchNormalizationKernel final : public Kernel {
     }
     Normalize(context_, rows_, channels_, layer_.epsilon(), arguments.inputs[0], mean_.data(),
               variance_.data(), VariableOf(arguments.variables, layer_.gamma()),
-              VariableOf(arguments.variables, layer_.beta()), arguments.output);
+              VariableOf(arguments.variables, layer_.beta()), scales_.data(), arguments.output);
     return absl::OkStatus();
   }
 
@@ -112,7 +113,7 @@ class BatchNormalizationKernel final : public Kernel {
     if (layer_.trainable()) {
       const absl::Span<float* const> gradients = arguments.variable_gradients;
       SumGradients(context_, rows_, channels_, layer_.epsilon(), arguments.inputs[0], mean_.data(),
-                   variance_.data(), arguments.output_gradient, sums_.data(),
+                   variance_.data(), arguments.output_gradient, means_.data(),
                    VariableOf(gradients, layer_.gamma()), VariableOf(gradients, layer_.beta()));
       // Null: the variables are not trained in this pass (Executor::Options::trained).
       float* const mean = gradients[layer_.moving_mean()];
@@ -121,9 +122,8 @@ class BatchNormalizationKernel final : public Kernel {
       }
     }
     if (arguments.input_gradients[0] == nullptr) return;
-    InputGradient(context_, rows_, channels_, layer_.epsilon(), arguments.inputs[0], mean_.data(),
-                  variance_.data(), VariableOf(arguments.variables, layer_.gamma()),
-                  layer_.uses_batch_statistics() ? sums_.data() : nullptr,
+    InputGradient(context_, rows_, channels_, arguments.inputs[0], mean_.data(), scales_.data(),
+                  layer_.uses_batch_statistics() ? means_.data() : nullptr,
                   arguments.output_gradient, arguments.input_gradients[0]);
   }
 
@@ -146,8 +146,10 @@ class BatchNormalizationKernel final : public Kernel {
   // Those that the last Forward used.
   DeviceArray<float> mean_;
   DeviceArray<float> variance_;
-  // Scratch: two sums for each channel.
-  DeviceArray<double> sums_;
+  // Gamma divided by the standard deviation, of the last Forward.
+  DeviceArray<float> scales_;
+  // Scratch: two means for each channel.
+  DeviceArray<float> means_;
 };
 
 }  // namespace

@@ -9,8 +9,11 @@ namespace {
 
 void CopyRows(Context* context, int64_t rows, int64_t width, const float* from, int64_t from_step,
               float* to, int64_t to_step) {
+  const Divisor columns = width;
   ForEach(context, rows * width, [=] __device__(int64_t i) {
-    to[i / width * to_step + i % width] = from[i / width * from_step + i % width];
+    const int64_t row = i / columns;
+    const int64_t column = i - row * columns;
+    to[row * to_step + column] = from[row * from_step + column];
   });
 }
 

@@ -10,6 +10,7 @@
 #include "nn/cuda/kernels.h"
 #include "nn/cuda/loss_kernel.h"
 #include "nn/cuda/operations.h"
+#include "nn/cuda/orthogonal_penalty.h"
 #include "nn/layer.h"
 #include "nn/layers/time_distributed.h"
 #include "nn/regularizer.h"
@@ -54,6 +55,12 @@ struct KnownKernel {
 // The kernel of each layer class, as in nn/cpu/cpu_device.cc.
 constexpr KnownKernel kKnownKernels[] = {
     {"Activation", cuda::CreateActivationKernel},
+    {"AdaptiveAveragePooling1D", cuda::CreateAdaptivePoolingKernel},
+    {"AdaptiveAveragePooling2D", cuda::CreateAdaptivePoolingKernel},
+    {"AdaptiveAveragePooling3D", cuda::CreateAdaptivePoolingKernel},
+    {"AdaptiveMaxPooling1D", cuda::CreateAdaptivePoolingKernel},
+    {"AdaptiveMaxPooling2D", cuda::CreateAdaptivePoolingKernel},
+    {"AdaptiveMaxPooling3D", cuda::CreateAdaptivePoolingKernel},
     {"Add", cuda::CreateMergeKernel},
     {"AdditiveAttention", cuda::CreateScoreAttentionKernel},
     {"AlphaDropout", cuda::CreateDropoutKernel},
@@ -116,6 +123,17 @@ constexpr KnownKernel kKnownKernels[] = {
     {"Permute", cuda::CreateRearrangingKernel},
     {"RMSNormalization", cuda::CreateLayerNormalizationKernel},
     {"RNN", cuda::CreateRecurrentKernel},
+    {"RandomBrightness", cuda::CreateRandomColorKernel},
+    {"RandomContrast", cuda::CreateRandomColorKernel},
+    {"RandomCrop", cuda::CreateRandomCropKernel},
+    {"RandomErasing", cuda::CreateRandomPixelsKernel},
+    {"RandomFlip", cuda::CreateRandomFlipKernel},
+    {"RandomGrayscale", cuda::CreateRandomPixelsKernel},
+    {"RandomInvert", cuda::CreateRandomPixelsKernel},
+    {"RandomRotation", cuda::CreateRandomAffineKernel},
+    {"RandomShear", cuda::CreateRandomAffineKernel},
+    {"RandomTranslation", cuda::CreateRandomAffineKernel},
+    {"RandomZoom", cuda::CreateRandomAffineKernel},
     {"ReLU", cuda::CreateActivationKernel},
     {"Reciprocal", cuda::CreateActivationKernel},
     {"RepeatVector", cuda::CreateRearrangingKernel},
@@ -127,6 +145,7 @@ constexpr KnownKernel kKnownKernels[] = {
     {"SimpleRNN", cuda::CreateRecurrentKernel},
     {"Sin", cuda::CreateActivationKernel},
     {"Softmax", cuda::CreateActivationKernel},
+    {"Solarization", cuda::CreateRandomPixelsKernel},
     {"SpatialDropout1D", cuda::CreateDropoutKernel},
     {"SpatialDropout2D", cuda::CreateDropoutKernel},
     {"SpatialDropout3D", cuda::CreateDropoutKernel},
@@ -177,11 +196,15 @@ class NamedKernel final : public Kernel {
   cuda::Context* const context_;
 };
 
-// Penalties are computed by Device::Penalty, which knows the common ones only.
-bool HasUnknownPenalty(const Layer& layer) {
-  return layer.activity_regularizer().orthogonal != 0 ||
-         std::any_of(layer.variables().begin(), layer.variables().end(),
-                     [](const auto& variable) { return variable.regularizer.orthogonal != 0; });
+// The scratch memory for the penalties of a layer's variables.
+size_t PenaltyScratchBytes(const Layer& layer) {
+  size_t bytes = 0;
+  for (const LayerVariable& variable : layer.variables()) {
+    if (variable.regularizer.orthogonal == 0) continue;
+    bytes = std::max(
+        bytes, cuda::OrthogonalScratchBytes(variable.regularizer, variable.spec.element_count()));
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -266,14 +289,23 @@ absl::Status CudaDevice::Rescale(int64_t count, float multiplier, float divisor,
 absl::Status CudaDevice::Penalty(const Regularizer& regularizer, int64_t count, const float* values,
                                  double* penalty) {
   CAIRN_RETURN_IF_ERROR(Begin());
-  cuda::Penalty(context_.get(), regularizer.l1, regularizer.l2, count, values, penalty);
+  if (regularizer.orthogonal > 0) {
+    cuda::OrthogonalPenalty(context_.get(), regularizer, count, values, penalty);
+  } else {
+    cuda::Penalty(context_.get(), regularizer.l1, regularizer.l2, count, values, penalty);
+  }
   return context_->TakeError();
 }
 
 absl::Status CudaDevice::AddPenaltyGradient(const Regularizer& regularizer, int64_t count,
                                             const float* values, float* gradient) {
   CAIRN_RETURN_IF_ERROR(Begin());
-  cuda::AddPenaltyGradient(context_.get(), regularizer.l1, regularizer.l2, count, values, gradient);
+  if (regularizer.orthogonal > 0) {
+    cuda::AddOrthogonalGradient(context_.get(), regularizer, count, values, gradient);
+  } else {
+    cuda::AddPenaltyGradient(context_.get(), regularizer.l1, regularizer.l2, count, values,
+                             gradient);
+  }
   return context_->TakeError();
 }
 
@@ -293,13 +325,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> CudaDevice::CreateKernel(const Layer& la
     return CreateKernel(distributed.inner(), of_steps);
   }
   const std::string what = absl::StrCat("layer '", layer.name(), "' (", layer.class_name(), ")");
-  if (HasUnknownPenalty(layer)) {
-    return absl::UnimplementedError(absl::StrCat(
-        what, ": OrthogonalRegularizer is not computed on ", name_, "; use the device \"cpu\""));
-  }
   for (const KnownKernel& known : kKnownKernels) {
     if (layer.class_name() != known.class_name) continue;
     try {
+      context_->ReserveScratch(PenaltyScratchBytes(layer));
       return std::make_unique<NamedKernel>(
           what, known.create(layer, {.options = options, .cuda = context_.get()}), ordinal_,
           context_.get());

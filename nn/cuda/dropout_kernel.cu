@@ -8,11 +8,12 @@ namespace {
 
 // The draws of DropoutLayer::DrawOf.
 struct Draws {
-  int64_t channels = 0;     // 0: one draw for each element.
-  int64_t per_example = 0;  // Elements.
+  bool are_shared = false;  // By the positions of a channel. Else each element has one.
+  Divisor channels;
+  Divisor per_example;  // Elements.
 
   __device__ int64_t Of(int64_t element) const {
-    return channels == 0 ? element : element / per_example * channels + element % channels;
+    return !are_shared ? element : element / per_example * channels + element % channels;
   }
 };
 
@@ -36,7 +37,8 @@ class DropoutKernel final : public Kernel {
                : rate_ < 1      ? 1 / (1 - rate_)
                                 : 0) {
     if (!layer.is_spatial()) return;
-    draws_ = {.channels = layer.output().shape.back(),
+    draws_ = {.are_shared = true,
+              .channels = layer.output().shape.back(),
               .per_example = ElementCount(layer.output().shape)};
   }
 

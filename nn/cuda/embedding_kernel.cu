@@ -12,17 +12,21 @@ namespace {
 
 void CopyRows(Context* context, int64_t count, int64_t width, const int64_t* ids,
               const float* table, float* output) {
-  ForEach(context, count * width,
-          [=] __device__(int64_t i) { output[i] = table[ids[i / width] * width + i % width]; });
+  const Divisor columns = width;
+  ForEach(context, count * width, [=] __device__(int64_t i) {
+    const int64_t place = i / columns;
+    output[i] = table[ids[place] * width + (i - place * width)];
+  });
 }
 
 // Adds the gradients of each row that occurs, in the order of the batch. The places of segment s
 // are order[begins[s]] to order[begins[s + 1]].
 void AddRows(Context* context, int64_t segments, int64_t width, const int64_t* ids,
              const int64_t* begins, const int64_t* order, const float* gradient, float* table) {
+  const Divisor columns = width;
   ForEach(context, segments * width, [=] __device__(int64_t i) {
-    const int64_t segment = i / width;
-    const int64_t column = i % width;
+    const int64_t segment = i / columns;
+    const int64_t column = i - segment * width;
     float sum = 0;
     for (int64_t k = begins[segment]; k < begins[segment + 1]; ++k) {
       sum += gradient[order[k] * width + column];

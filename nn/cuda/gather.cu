@@ -28,22 +28,25 @@ Gather::Gather(Context* context, const std::vector<int64_t>& sources, int64_t in
 void Gather::Forward(int64_t examples, const float* input, float* output) const {
   const int64_t* const sources = sources_.data();
   const int64_t inputs = inputs_;
-  const int64_t outputs = outputs_;
+  const Divisor outputs = outputs_;
   ForEach(context_, examples * outputs, [=] __device__(int64_t i) {
-    const int64_t source = sources[i % outputs];
-    output[i] = source < 0 ? 0 : input[i / outputs * inputs + source];
+    const int64_t example = i / outputs;
+    const int64_t source = sources[i - example * outputs];
+    output[i] = source < 0 ? 0 : input[example * inputs + source];
   });
 }
 
 void Gather::Backward(int64_t examples, const float* output, float* input) const {
   const int64_t* const begins = begins_.data();
   const int64_t* const targets = targets_.data();
-  const int64_t inputs = inputs_;
+  const Divisor inputs = inputs_;
   const int64_t outputs = outputs_;
   ForEach(context_, examples * inputs, [=] __device__(int64_t i) {
-    const float* const from = output + i / inputs * outputs;
+    const int64_t example = i / inputs;
+    const int64_t element = i - example * inputs;
+    const float* const from = output + example * outputs;
     float sum = 0;
-    for (int64_t t = begins[i % inputs]; t < begins[i % inputs + 1]; ++t) sum += from[targets[t]];
+    for (int64_t t = begins[element]; t < begins[element + 1]; ++t) sum += from[targets[t]];
     input[i] = sum;
   });
 }

@@ -1,27 +1,15 @@
-#include "common/random.h"
 #include "nn/cuda/kernels.h"
 #include "nn/cuda/loops.h"
+#include "nn/cuda/random_normal.h"
 #include "nn/layers/gaussian_noise.h"
 
 namespace cairn::nn::cuda {
 namespace {
 
-// common/random_normal.h on the device.
-__device__ double Uniform(uint64_t key, uint64_t index) {
-  return static_cast<double>(RandomBits(key, index) >> 11) * 0x1p-53;
-}
-
-__device__ float Noise(uint64_t key, int64_t element, double stddev) {
-  constexpr double kPi = 3.14159265358979323846;
-  const uint64_t index = 2 * static_cast<uint64_t>(element);
-  const double radius = sqrt(-2 * log(1 - Uniform(key, index)));
-  return static_cast<float>(stddev * radius * cos(2 * kPi * Uniform(key, index + 1)));
-}
-
 void AddNoise(Context* context, int64_t count, uint64_t key, double stddev, bool multiplies,
               const float* from, float* to) {
   ForEach(context, count, [=] __device__(int64_t i) {
-    const float noise = Noise(key, i, stddev);
+    const auto noise = static_cast<float>(stddev * DeviceNormal(key, 2 * i));
     to[i] = multiplies ? from[i] * (1 + noise) : from[i] + noise;
   });
 }

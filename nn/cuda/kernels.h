@@ -24,6 +24,8 @@ struct KernelContext {
 // `layer` and *context.cuda must outlive the kernel. A kernel submits its work to the stream and
 // notes errors in *context.cuda. A factory throws OutOfMemory.
 std::unique_ptr<Kernel> CreateActivationKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateAdaptivePoolingKernel(const Layer& layer,
+                                                    const KernelContext& context);
 std::unique_ptr<Kernel> CreateAffineKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateAttentionKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateBatchNormalizationKernel(const Layer& layer,
@@ -47,8 +49,13 @@ std::unique_ptr<Kernel> CreateLayerNormalizationKernel(const Layer& layer,
 std::unique_ptr<Kernel> CreateLayerOutputKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateMaskingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateMergeKernel(const Layer& layer, const KernelContext& context);
-std::unique_ptr<Kernel> CreatePooling2DKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreatePReLUKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreatePooling2DKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateRandomAffineKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateRandomColorKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateRandomCropKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateRandomFlipKernel(const Layer& layer, const KernelContext& context);
+std::unique_ptr<Kernel> CreateRandomPixelsKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRearrangingKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateRecurrentKernel(const Layer& layer, const KernelContext& context);
 std::unique_ptr<Kernel> CreateResizingKernel(const Layer& layer, const KernelContext& context);

@@ -40,6 +40,14 @@ __device__ T* SharedMemory() {
 #endif
 }
 
+// Before a loop with a constant number of rounds: the loop is unrolled, so that an array that it
+// indexes is in registers.
+#ifdef CAIRN_CUDA_ON_HOST
+#define CAIRN_UNROLL
+#else
+#define CAIRN_UNROLL _Pragma("unroll")
+#endif
+
 }  // namespace cairn::nn::cuda
 
 #endif  // CAIRN_NN_CUDA_LAUNCH_H_

@@ -10,9 +10,9 @@ using Kind = LayerNormalizationLayer::Kind;
 // The sets of elements that are normalized together.
 struct Sets {
   Kind kind = Kind::kMoments;
-  int64_t width = 1;
-  int64_t groups = 1;
-  int64_t positions = 1;
+  Divisor width;
+  Divisor groups;
+  Divisor positions;
   int64_t count = 1;  // Sets of the batch.
   double epsilon = 0;
 
@@ -20,7 +20,10 @@ struct Sets {
   // The index of element k of a set.
   __device__ int64_t At(int64_t set, int64_t k) const {
     const int64_t stride = groups * width;
-    return (set / groups * positions + k / width) * stride + set % groups * width + k % width;
+    const int64_t first = set / groups;
+    const int64_t position = k / width;
+    return (first * positions + position) * stride + (set - first * groups) * width + k -
+           position * width;
   }
   // The element of gamma and beta.
   __device__ int64_t Channel(int64_t set, int64_t k) const {

@@ -27,8 +27,9 @@ void Mask(Context* context, int64_t steps, int64_t width, float mask_value, cons
 
 void MaskGradient(Context* context, int64_t count, int64_t width, const int32_t* mask,
                   const float* gradient, float* to) {
+  const Divisor columns = width;
   ForEach(context, count,
-          [=] __device__(int64_t i) { to[i] = mask[i / width] == 0 ? 0 : gradient[i]; });
+          [=] __device__(int64_t i) { to[i] = mask[i / columns] == 0 ? 0 : gradient[i]; });
 }
 
 class MaskingKernel final : public Kernel {

@@ -17,10 +17,12 @@ struct Operand {
   const float* values = nullptr;
   const int64_t* sources = nullptr;
   int64_t inputs = 0;
-  int64_t outputs = 0;
+  Divisor outputs;
 
   __device__ float At(int64_t i) const {
-    return sources == nullptr ? values[i] : values[i / outputs * inputs + sources[i % outputs]];
+    if (sources == nullptr) return values[i];
+    const int64_t example = i / outputs;
+    return values[example * inputs + sources[i - example * outputs]];
   }
 };
 
@@ -47,8 +49,18 @@ void Combine(Context* context, Kind kind, int64_t count, int index, const Operan
   });
 }
 
+// The commonest merge: two inputs of the output's shape.
+void AddTwo(Context* context, int64_t count, const float* a, const float* b, float* to) {
+  MapColumns<2, 1>(
+      context, 1, count, {{a, b}, {to}},
+      [=] __device__(int64_t, const float* from, float* sum) { sum[0] = from[0] + from[1]; });
+}
+
 void Scale(Context* context, int64_t count, float factor, const float* from, float* to) {
-  ForEach(context, count, [=] __device__(int64_t i) { to[i] = factor * from[i]; });
+  MapColumns<1, 1>(context, 1, count, {{from}, {to}},
+                   [=] __device__(int64_t, const float* value, float* result) {
+                     result[0] = factor * value[0];
+                   });
 }
 
 void MultiplyInto(Context* context, int64_t count, const Operand& from, float* to) {
@@ -82,7 +94,13 @@ class MergeKernel final : public Kernel {
   }
 
   absl::Status Forward(const ForwardArguments& arguments) override {
-    for (size_t i = 0; i < broadcasts_.size(); ++i) {
+    size_t first = 0;
+    if ((kind_ == Kind::kAdd || kind_ == Kind::kAverage) && broadcasts_.size() > 1 &&
+        broadcasts_[0] == nullptr && broadcasts_[1] == nullptr) {
+      AddTwo(context_, count_, arguments.inputs[0], arguments.inputs[1], arguments.output);
+      first = 2;
+    }
+    for (size_t i = first; i < broadcasts_.size(); ++i) {
       Combine(context_, kind_, count_, static_cast<int>(i), OperandOf(i, arguments.inputs),
               arguments.output, winners_.data());
     }

@@ -4,12 +4,16 @@
 namespace cairn::nn::cuda {
 
 void Add(Context* context, int64_t count, const float* addend, float* sum) {
-  ForEach(context, count, [=] __device__(int64_t i) { sum[i] += addend[i]; });
+  MapColumns<2, 1>(
+      context, 1, count, {{addend, sum}, {sum}},
+      [=] __device__(int64_t, const float* from, float* to) { to[0] = from[1] + from[0]; });
 }
 
 void Rescale(Context* context, int64_t count, float multiplier, float divisor, float* values) {
-  ForEach(context, count,
-          [=] __device__(int64_t i) { values[i] = values[i] * multiplier / divisor; });
+  MapColumns<1, 1>(context, 1, count, {{values}, {values}},
+                   [=] __device__(int64_t, const float* from, float* to) {
+                     to[0] = from[0] * multiplier / divisor;
+                   });
 }
 
 void Penalty(Context* context, double l1, double l2, int64_t count, const float* values,
@@ -41,10 +45,11 @@ void AddPenaltyGradient(Context* context, double l1, double l2, int64_t count, c
                         float* gradient) {
   const auto factor = static_cast<float>(l1);
   const auto twice = static_cast<float>(2 * l2);
-  ForEach(context, count, [=] __device__(int64_t i) {
-    const auto sign = static_cast<float>((values[i] > 0) - (values[i] < 0));
-    gradient[i] += factor * sign + twice * values[i];
-  });
+  MapColumns<2, 1>(context, 1, count, {{values, gradient}, {gradient}},
+                   [=] __device__(int64_t, const float* from, float* to) {
+                     const auto sign = static_cast<float>((from[0] > 0) - (from[0] < 0));
+                     to[0] = from[1] + factor * sign + twice * from[0];
+                   });
 }
 
 }  // namespace cairn::nn::cuda

@@ -10,8 +10,9 @@ namespace {
 // to = from where x > 0, else from * alpha of the element.
 void Bend(Context* context, int64_t count, int64_t outputs, const int64_t* sources, const float* x,
           const float* alpha, const float* from, float* to) {
+  const Divisor elements = outputs;
   ForEach(context, count, [=] __device__(int64_t i) {
-    to[i] = x[i] > 0 ? from[i] : alpha[sources[i % outputs]] * from[i];
+    to[i] = x[i] > 0 ? from[i] : alpha[sources[i % elements]] * from[i];
   });
 }
 

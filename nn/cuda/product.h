@@ -25,6 +25,8 @@ struct Product {
   int64_t a_distance = 0;
   int64_t b_distance = 0;
   int64_t c_distance = 0;
+  // If true, the product is added to c.
+  bool adds = false;
 };
 
 // Computes in the context's precision.

@@ -29,8 +29,10 @@ class AdaptivePoolingLayer : public Layer {
   int64_t channels() const { return output().shape.back(); }
 
   // The pixels [Begin, End) of output `i` along an axis of `output` places over `input` pixels.
-  static int64_t Begin(int64_t i, int64_t input, int64_t output) { return i * input / output; }
-  static int64_t End(int64_t i, int64_t input, int64_t output) {
+  static constexpr int64_t Begin(int64_t i, int64_t input, int64_t output) {
+    return i * input / output;
+  }
+  static constexpr int64_t End(int64_t i, int64_t input, int64_t output) {
     return ((i + 1) * input + output - 1) / output;
   }
 

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/random.h"
 #include "common/status_macros.h"
 
 namespace cairn::nn {
@@ -28,10 +26,6 @@ std::array<double, 2> ReadFactor(const char* argument, std::optional<double> def
   if (factor.size() == 2 && factor[0] >= -1 && factor[1] <= 1) return {factor[0], factor[1]};
   config.FailArgument(argument, "must be one or two numbers from -1 to 1");
   return {0, 0};
-}
-
-double DrawFrom(const std::array<double, 2>& range, uint64_t key, int64_t draw) {
-  return range[0] + (range[1] - range[0]) * RandomUniform(key, draw);
 }
 
 }  // namespace
@@ -75,47 +69,6 @@ absl::StatusOr<std::unique_ptr<const Layer>> RandomAffineLayer::Create(LayerConf
   CAIRN_RETURN_IF_ERROR(config.Finish());
   return std::unique_ptr<const Layer>(
       new RandomAffineLayer(config.base(), std::move(output), arguments));
-}
-
-RandomAffineLayer::Map RandomAffineLayer::Draw(uint64_t key, int64_t example) const {
-  const double first = DrawFrom(arguments_.first, key, 3 * example);
-  const double second =
-      arguments_.has_one_draw ? first : DrawFrom(arguments_.second, key, 3 * example + 1);
-  const auto height = static_cast<double>(output().shape[0]);
-  const auto width = static_cast<double>(output().shape[1]);
-  const double center_y = (height - 1) / 2;
-  const double center_x = (width - 1) / 2;
-  Map map;
-  switch (arguments_.kind) {
-    case Kind::kTranslation:
-      map.x_row[2] = -second * width;
-      map.y_row[2] = -first * height;
-      break;
-    case Kind::kRotation: {
-      const double angle = first * 2 * std::numbers::pi;
-      const double cosine = std::cos(angle);
-      const double sine = std::sin(angle);
-      map.x_row = {cosine, -sine, center_x - center_x * cosine + center_y * sine};
-      map.y_row = {sine, cosine, center_y - center_x * sine - center_y * cosine};
-      break;
-    }
-    case Kind::kZoom: {
-      // A zoom above 1 shows more than the image.
-      const double by_height = 1 + first;
-      const double by_width = 1 + second;
-      map.x_row = {by_width, 0, center_x * (1 - by_width)};
-      map.y_row = {0, by_height, center_y * (1 - by_height)};
-      break;
-    }
-    case Kind::kShear: {
-      // Both shears have the same random sign.
-      const double sign = RandomUniform(key, 3 * example + 2) > 0.5f ? -1 : 1;
-      map.x_row[1] = sign * second;
-      map.y_row[0] = sign * first;
-      break;
-    }
-  }
-  return map;
 }
 
 }  // namespace cairn::nn

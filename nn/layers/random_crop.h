@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "common/random.h"
 #include "nn/layer.h"
 #include "nn/layer_config.h"
 #include "nn/layers/resize.h"
@@ -29,6 +30,21 @@ class RandomCropLayer : public Layer {
  private:
   RandomCropLayer(Base base, TensorSpec output) : Layer(std::move(base), std::move(output), {}) {}
 };
+
+// Inline: the GPU library uses them, and must not link what reads configurations.
+inline Resize RandomCropLayer::middle() const {
+  return ResizeOfMiddle(inputs()[0].shape, {output().shape[0], output().shape[1]});
+}
+
+inline bool RandomCropLayer::crops() const {
+  const Shape& image = inputs()[0].shape;
+  return !inference_only() && image[0] >= output().shape[0] && image[1] >= output().shape[1];
+}
+
+inline int64_t RandomCropLayer::Start(uint64_t key, int64_t example, int axis) const {
+  const int64_t room = inputs()[0].shape[axis] - output().shape[axis];
+  return static_cast<int64_t>(RandomBelow(key, 2 * example + axis, room + 1));
+}
 
 }  // namespace cairn::nn
 

@@ -22,7 +22,7 @@ class RandomFlipLayer : public Layer {
   bool flips_columns() const { return flips_columns_ && !inference_only(); }
   // Whether an example is flipped along rows (axis 0) or columns (axis 1). A pure function of the
   // layer's key in the batch.
-  static bool Flips(uint64_t key, int64_t example, int axis) {
+  static constexpr bool Flips(uint64_t key, int64_t example, int axis) {
     return RandomUniform(key, 2 * example + axis) < 0.5f;
   }
 

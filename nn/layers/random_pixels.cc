@@ -12,9 +12,6 @@
 namespace cairn::nn {
 namespace {
 
-// Each image has this many draws.
-constexpr int64_t kDraws = 6;
-
 // Two numbers from 0 to 1, or one, f, for (0, f).
 std::array<double, 2> ReadFactor(const char* argument, std::array<double, 2> default_value,
                                  LayerConfig& config) {
@@ -33,10 +30,6 @@ std::array<double, 2> ReadValueRange(LayerConfig& config) {
   if (range.size() == 2 && range[0] < range[1]) return {range[0], range[1]};
   config.FailArgument("value_range", "must be two numbers, the smaller one first");
   return {0, 255};
-}
-
-double DrawFrom(const std::array<double, 2>& range, uint64_t key, int64_t draw) {
-  return range[0] + (range[1] - range[0]) * RandomUniform(key, draw);
 }
 
 }  // namespace
@@ -91,32 +84,12 @@ absl::StatusOr<std::unique_ptr<const Layer>> RandomPixelsLayer::Create(LayerConf
       new RandomPixelsLayer(config.base(), std::move(output), std::move(arguments)));
 }
 
-RandomPixelsLayer::Change RandomPixelsLayer::Draw(uint64_t key, int64_t example) const {
-  const int64_t first = example * kDraws;
-  Change change;
-  if (kind() == Kind::kSolarize) {
-    change.addition = DrawFrom(arguments_.addition, key, first);
-    change.threshold = DrawFrom(arguments_.threshold, key, first + 1);
-    return change;
-  }
-  change.applies = RandomUniform(key, first) < DrawFrom(arguments_.probability, key, first + 1);
-  if (kind() != Kind::kErase) return change;
-  for (int axis = 0; axis < 2; ++axis) {
-    const auto length = static_cast<double>(output().shape[axis]);
-    const double part = std::sqrt(DrawFrom(arguments_.scale, key, first + 2 + axis)) * length;
-    change.begin[axis] = RandomUniform(key, first + 4 + axis) * (length - part);
-    change.end[axis] = change.begin[axis] + part;
-  }
-  return change;
-}
-
 float RandomPixelsLayer::FillValue(uint64_t key, int64_t example, int64_t element) const {
   if (!arguments_.fill.empty()) {
     return static_cast<float>(arguments_.fill[element % output().shape[2]]);
   }
   const int64_t index = example * ElementCount(output().shape) + element;
-  const double value =
-      RandomNormal(DeriveKey(key, uint64_t{1}), 2 * index) * arguments_.value_range[1];
+  const double value = RandomNormal(FillKey(key), 2 * index) * arguments_.value_range[1];
   return static_cast<float>(
       std::clamp(value, arguments_.value_range[0], arguments_.value_range[1]));
 }

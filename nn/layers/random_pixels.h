@@ -2,12 +2,14 @@
 #define CAIRN_NN_LAYERS_RANDOM_PIXELS_H_
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/random.h"
 #include "nn/layer.h"
 #include "nn/layer_config.h"
 
@@ -40,6 +42,10 @@ class RandomPixelsLayer : public Layer {
   const std::array<double, 2>& value_range() const { return arguments_.value_range; }
   // An example's change. A pure function of the layer's key in the batch.
   Change Draw(uint64_t key, int64_t example) const;
+  // kErase: the values of the channels; empty if boxes are filled with normal draws, which
+  // FillValue makes with FillKey.
+  const std::vector<double>& fill() const { return arguments_.fill; }
+  static uint64_t FillKey(uint64_t key) { return DeriveKey(key, uint64_t{1}); }
   // kErase: the value of an element (an index into the example) in the box.
   float FillValue(uint64_t key, int64_t example, int64_t element) const;
 
@@ -60,9 +66,33 @@ class RandomPixelsLayer : public Layer {
   RandomPixelsLayer(Base base, TensorSpec output, Arguments arguments)
       : Layer(std::move(base), std::move(output), {}), arguments_(std::move(arguments)) {}
   static Arguments ReadArguments(int64_t channels, LayerConfig& config);
+  static double DrawFrom(const Range& range, uint64_t key, int64_t draw) {
+    return range[0] + (range[1] - range[0]) * RandomUniform(key, draw);
+  }
 
   const Arguments arguments_;
 };
+
+// Inline: the GPU library uses it, and must not link what reads configurations.
+inline RandomPixelsLayer::Change RandomPixelsLayer::Draw(uint64_t key, int64_t example) const {
+  constexpr int64_t kDraws = 6;  // Of an image.
+  const int64_t first = example * kDraws;
+  Change change;
+  if (kind() == Kind::kSolarize) {
+    change.addition = DrawFrom(arguments_.addition, key, first);
+    change.threshold = DrawFrom(arguments_.threshold, key, first + 1);
+    return change;
+  }
+  change.applies = RandomUniform(key, first) < DrawFrom(arguments_.probability, key, first + 1);
+  if (kind() != Kind::kErase) return change;
+  for (int axis = 0; axis < 2; ++axis) {
+    const auto length = static_cast<double>(output().shape[axis]);
+    const double part = std::sqrt(DrawFrom(arguments_.scale, key, first + 2 + axis)) * length;
+    change.begin[axis] = RandomUniform(key, first + 4 + axis) * (length - part);
+    change.end[axis] = change.begin[axis] + part;
+  }
+  return change;
+}
 
 }  // namespace cairn::nn
 

@@ -65,13 +65,42 @@ TEST_F(CudaDeviceTest, LayersWithoutAKernelAreRefusedByName) {
       refused.insert(message.substr(begin, message.find(')') - begin));
     }
   }
-  EXPECT_THAT(refused,
-              ElementsAreArray({"AdaptiveAveragePooling1D", "AdaptiveAveragePooling2D",
-                                "AdaptiveAveragePooling3D", "AdaptiveMaxPooling1D",
-                                "AdaptiveMaxPooling2D", "AdaptiveMaxPooling3D", "RandomBrightness",
-                                "RandomContrast", "RandomCrop", "RandomErasing", "RandomFlip",
-                                "RandomGrayscale", "RandomInvert", "RandomRotation", "RandomShear",
-                                "RandomTranslation", "RandomZoom", "Solarization"}));
+  EXPECT_THAT(refused, ElementsAreArray({"AdaptiveAveragePooling1D",
+                                         "AdaptiveAveragePooling2D",
+                                         "AdaptiveAveragePooling3D",
+                                         "AdaptiveMaxPooling1D",
+                                         "AdaptiveMaxPooling2D",
+                                         "AdaptiveMaxPooling3D",
+                                         "AdditiveAttention",
+                                         "Attention",
+                                         "Bidirectional",
+                                         "CategoryEncoding",
+                                         "Conv3D",
+                                         "Conv3DTranspose",
+                                         "ConvLSTM1D",
+                                         "ConvLSTM2D",
+                                         "Discretization",
+                                         "Dot",
+                                         "EinsumDense",
+                                         "GRU",
+                                         "LSTM",
+                                         "LayerOutput",
+                                         "MultiHeadAttention",
+                                         "RNN",
+                                         "RandomBrightness",
+                                         "RandomContrast",
+                                         "RandomCrop",
+                                         "RandomErasing",
+                                         "RandomFlip",
+                                         "RandomGrayscale",
+                                         "RandomInvert",
+                                         "RandomRotation",
+                                         "RandomShear",
+                                         "RandomTranslation",
+                                         "RandomZoom",
+                                         "SimpleRNN",
+                                         "Solarization",
+                                         "StringLookup"}));
 }
 
 TEST_F(CudaDeviceTest, AnOrthogonalRegularizerIsRefused) {
@@ -177,160 +206,92 @@ TEST_F(CudaDeviceTest, LargeTensorsOfManyBlocksAreComputedAsByTheCpu) {
   ExpectStepOfTheCpu(*model, objective, /*size=*/37, device_.get());
 }
 
-TEST_F(CudaDeviceTest, LargeRecurrentLayersAreComputedAsByTheCpu) {
-  const auto model = ModelOf(
-      {{"input", "InputLayer", R"({"batch_shape": [null, 9, 5]})"},
-       {"both", "Bidirectional", R"({"layer": {"class_name": "LSTM", "config": {"units": 34,
-                  "return_sequences": true, "dropout": 0.2}}, "merge_mode": "mul"})"},
-       {"gru", "GRU", R"({"units": 19, "return_sequences": true, "recurrent_dropout": 0.3})"},
-       {"old", "GRU", R"({"units": 17, "reset_after": false, "return_sequences": true})"},
-       {"images", "Reshape", R"({"target_shape": [3, 3, 17, 1]})"},
-       {"conv", "ConvLSTM2D", R"({"filters": 7, "kernel_size": 2, "strides": 2})"},
-       {"flat", "Flatten"},
-       {"last", "Dense", R"({"units": 3, "activation": "softmax"})"}});
-  const Objective objective(LossNamed("sparse_categorical_crossentropy"));
-  ExpectStepOfTheCpu(*model, objective, /*size=*/37, device_.get());
-}
-
-// The cost of a step is the time to launch its work, so that must stay small: a product and a
-// kernel in each direction.
-TEST_F(CudaDeviceTest, AStepOfARecurrentLayerIsOneKernelInEachDirection) {
-  const Objective objective(LossNamed("mean_squared_error"));
-  for (const char* layer : {"SimpleRNN", "LSTM", "GRU"}) {
-    const auto kernels = [&](int steps) {
-      const auto model = ModelOf(
-          {{"input", "InputLayer", R"({"batch_shape": [null, )" + std::to_string(steps) + ", 2]}"},
-           {"layer", layer, R"({"units": 3, "recurrent_dropout": 0.5})"}});
-      const int64_t before = cuda_on_host::KernelCount();
-      Step(*model, objective, kBatchSize, device_.get());
-      return cuda_on_host::KernelCount() - before;
-    };
-    EXPECT_EQ(kernels(8) - kernels(5), 3 * 2) << layer;
-  }
-  // More positions than a block has threads.
-  TEST_F(CudaDeviceTest, AttentionToManyPositionsIsComputedAsByTheCpu) {
-    const auto model = ModelOf(
-        {{"query", "InputLayer", R"({"batch_shape": [null, 3, 5]})"},
-         {"long", "InputLayer", R"({"batch_shape": [null, 300, 2]})"},
-         {"value", "Dense", R"({"units": 5})", {"long"}},
-         {"heads",
-          "MultiHeadAttention",
-          R"({"num_heads": 2, "key_dim": 3, "dropout": 0.2})",
-          {"query", "value"}},
-         {"dots", "Attention", R"({"use_scale": true, "dropout": 0.3})", {"heads", "value"}},
-         {"sums", "AdditiveAttention", "{}", {"dots", "value"}},
-         {"flat", "Flatten"},
-         {"last", "Dense", R"({"units": 3, "activation": "softmax"})"}});
-    const Objective objective(LossNamed("sparse_categorical_crossentropy"));
+TEST_F(CudaDeviceTest, EveryLossAndMetricAndPenaltyIsThatOfTheCpu) {
+  const auto model = BranchedModel();
+  for (const std::string& name : LossNames()) {
+    SCOPED_TRACE(name);
+    std::vector<Objective::OutputLoss> losses;
+    std::vector<Objective::OutputMetric> metrics;
+    for (int output = 0; output < 2; ++output) {
+      losses.push_back({.loss = LossNamed(name), .weight = 0.5 + output});
+      for (const char* metric : {"loss", "accuracy", "auc", "recall", "mean_squared_error"}) {
+        proto::Metric config;
+        config.set_name(metric);
+        auto created = CreateMetric(config, *losses.back().loss, model->outputs()[0].shape);
+        if (created.ok()) metrics.push_back({*std::move(created), output});
+      }
+    }
+    const Objective objective(std::move(losses), std::move(metrics));
     ExpectStepOfTheCpu(*model, objective, kBatchSize, device_.get());
   }
+}
 
-  TEST_F(CudaDeviceTest, EveryLossAndMetricAndPenaltyIsThatOfTheCpu) {
-    const auto model = BranchedModel();
-    for (const std::string& name : LossNames()) {
-      SCOPED_TRACE(name);
-      std::vector<Objective::OutputLoss> losses;
-      std::vector<Objective::OutputMetric> metrics;
-      for (int output = 0; output < 2; ++output) {
-        losses.push_back({.loss = LossNamed(name), .weight = 0.5 + output});
-        for (const char* metric : {"loss", "accuracy", "auc", "recall", "mean_squared_error"}) {
-          proto::Metric config;
-          config.set_name(metric);
-          auto created = CreateMetric(config, *losses.back().loss, model->outputs()[0].shape);
-          if (created.ok()) metrics.push_back({*std::move(created), output});
-        }
-      }
-      const Objective objective(std::move(losses), std::move(metrics));
-      ExpectStepOfTheCpu(*model, objective, kBatchSize, device_.get());
-    }
+TEST_F(CudaDeviceTest, AnIdOutOfRangeIsRefusedAndTheNextBatchComputed) {
+  const auto model =
+      ModelOf({{"ids", "InputLayer", R"({"batch_shape": [null, 2], "dtype": "int32"})"},
+               {"table", "Embedding", R"({"input_dim": 4, "output_dim": 5})"}});
+  auto executor = *Executor::Create(model.get(), nullptr, {.batch_size = 1}, device_.get());
+  for (const int32_t id : {4, -1}) {
+    const int32_t wrong[] = {3, id};
+    const absl::Status status =
+        executor->Forward({.size = 1, .inputs = {wrong}}, /*training=*/false).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(Message(status), "layer 'table' (Embedding): id " + std::to_string(id) +
+                                   " is not one of the rows 0 to 3");
   }
+  const int32_t right[] = {3, 0};
+  EXPECT_TRUE(executor->Forward({.size = 1, .inputs = {right}}, /*training=*/false).ok());
+}
 
-  TEST_F(CudaDeviceTest, AnIdOutOfRangeIsRefusedAndTheNextBatchComputed) {
-    const auto model =
-        ModelOf({{"ids", "InputLayer", R"({"batch_shape": [null, 2], "dtype": "int32"})"},
-                 {"table", "Embedding", R"({"input_dim": 4, "output_dim": 5})"}});
-    auto executor = *Executor::Create(model.get(), nullptr, {.batch_size = 1}, device_.get());
-    for (const int32_t id : {4, -1}) {
-      const int32_t wrong[] = {3, id};
-      const absl::Status status =
-          executor->Forward({.size = 1, .inputs = {wrong}}, /*training=*/false).status();
-      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-      EXPECT_EQ(Message(status), "layer 'table' (Embedding): id " + std::to_string(id) +
-                                     " is not one of the rows 0 to 3");
-    }
-    const int32_t right[] = {3, 0};
-    EXPECT_TRUE(executor->Forward({.size = 1, .inputs = {right}}, /*training=*/false).ok());
+TEST_F(CudaDeviceTest, MemoryThatIsShortAtAnyPlaceIsAnError) {
+  const auto model =
+      ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 5, 5, 1]})"},
+               {"first", "Conv2D", R"({"filters": 3, "kernel_size": 2, "activation": "gelu"})"},
+               {"second", "BatchNormalization"}});
+  const Executor::Options options = {.batch_size = 2};
+  int failures = 0;
+  for (;; ++failures) {
+    cuda_on_host::FailCall("cudaMalloc", cudaErrorMemoryAllocation, failures);
+    const absl::Status status =
+        Executor::Create(model.get(), nullptr, options, device_.get()).status();
+    cuda_on_host::Recover();
+    if (status.ok()) break;
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+    EXPECT_THAT(Message(status), HasSubstr("out of memory"));
+    ASSERT_LT(failures, 100);
   }
+  EXPECT_GT(failures, 10);
+}
 
-  TEST_F(CudaDeviceTest, ValuesThatAreNoIdsAreThoseOfTheCpu) {
-    const auto model = ModelOf({{"ids", "InputLayer", R"({"batch_shape": [null, 2]})"},
-                                {"hot", "CategoryEncoding", R"({"num_tokens": 4})"}});
-    auto executor = *Executor::Create(model.get(), nullptr, {.batch_size = 1}, device_.get());
-    const float wrong[] = {3.5, 4.5};
-    EXPECT_EQ(
-        Message(executor->Forward({.size = 1, .inputs = {wrong}}, /*training=*/false).status()),
-        "layer 'hot' (CategoryEncoding): id 4.5 is not one of the tokens 0 to 3");
-    // NaN is in the last bin on the CPU, too.
-    const auto bins = ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 3]})"},
-                               {"bins", "Discretization", R"({"bin_boundaries": [0, 1]})"}});
-    executor = *Executor::Create(bins.get(), nullptr, {.batch_size = 1}, device_.get());
-    const float values[] = {0, std::nanf(""), -1};
-    ASSERT_TRUE(executor->Forward({.size = 1, .inputs = {values}}, /*training=*/false).ok());
-    EXPECT_THAT(*executor->output(0), ElementsAreArray({1.0f, 2.0f, 0.0f}));
-  }
+TEST_F(CudaDeviceTest, AnErrorNamesTheLayerThePassAndTheDevice) {
+  // A power of two: gradients are not rescaled, and the copy to the host comes first.
+  constexpr int64_t kSize = 2;
+  const auto model = ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 4]})"},
+                              {"hidden", "Dense", R"({"units": 3})"}});
+  const Objective objective(LossNamed("mean_squared_error"));
+  auto executor = *Executor::Create(model.get(), &objective, {.batch_size = kSize}, device_.get());
+  const std::vector<float> input(kSize * 4), labels(kSize * 3);
+  const Executor::Batch batch = {
+      .size = kSize, .inputs = {input.data()}, .labels = {labels.data()}};
+  cuda_on_host::FailCall("cudaLaunchKernel", cudaErrorLaunchFailure);
+  absl::Status status = executor->Forward(batch, /*training=*/true).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(Message(status), StartsWith("layer 'hidden' (Dense), forward pass: "
+                                          "cudaLaunchKernel on cuda:0 (stand-in on the host): "
+                                          "unspecified launch failure"));
 
-  TEST_F(CudaDeviceTest, MemoryThatIsShortAtAnyPlaceIsAnError) {
-    const auto model =
-        ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 5, 5, 1]})"},
-                 {"first", "Conv2D", R"({"filters": 3, "kernel_size": 2, "activation": "gelu"})"},
-                 {"second", "BatchNormalization"},
-                 {"steps", "Reshape", R"({"target_shape": [4, 12]})"},
-                 {"third", "LSTM", R"({"units": 2})"}});
-    const Executor::Options options = {.batch_size = 2};
-    int failures = 0;
-    for (;; ++failures) {
-      cuda_on_host::FailCall("cudaMalloc", cudaErrorMemoryAllocation, failures);
-      const absl::Status status =
-          Executor::Create(model.get(), nullptr, options, device_.get()).status();
-      cuda_on_host::Recover();
-      if (status.ok()) break;
-      EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
-      EXPECT_THAT(Message(status), HasSubstr("out of memory"));
-      ASSERT_LT(failures, 100);
-    }
-    EXPECT_GT(failures, 10);
-  }
+  ASSERT_TRUE(executor->Forward(batch, /*training=*/true).ok());
+  cuda_on_host::FailCall("cudaLaunchKernel", cudaErrorLaunchFailure);
+  int gradients = 0;
+  status = executor->Backward([&](int) { ++gradients; });
+  EXPECT_THAT(Message(status), StartsWith("layer 'hidden' (Dense), backward pass: "));
+  EXPECT_EQ(gradients, 0) << "a gradient that may be wrong is not reported";
 
-  TEST_F(CudaDeviceTest, AnErrorNamesTheLayerThePassAndTheDevice) {
-    // A power of two: gradients are not rescaled, and the copy to the host comes first.
-    constexpr int64_t kSize = 2;
-    const auto model = ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 4]})"},
-                                {"hidden", "Dense", R"({"units": 3})"}});
-    const Objective objective(LossNamed("mean_squared_error"));
-    auto executor =
-        *Executor::Create(model.get(), &objective, {.batch_size = kSize}, device_.get());
-    const std::vector<float> input(kSize * 4), labels(kSize * 3);
-    const Executor::Batch batch = {
-        .size = kSize, .inputs = {input.data()}, .labels = {labels.data()}};
-    cuda_on_host::FailCall("cudaLaunchKernel", cudaErrorLaunchFailure);
-    absl::Status status = executor->Forward(batch, /*training=*/true).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
-    EXPECT_THAT(Message(status), StartsWith("layer 'hidden' (Dense), forward pass: "
-                                            "cudaLaunchKernel on cuda:0 (stand-in on the host): "
-                                            "unspecified launch failure"));
-
-    ASSERT_TRUE(executor->Forward(batch, /*training=*/true).ok());
-    cuda_on_host::FailCall("cudaLaunchKernel", cudaErrorLaunchFailure);
-    int gradients = 0;
-    status = executor->Backward([&](int) { ++gradients; });
-    EXPECT_THAT(Message(status), StartsWith("layer 'hidden' (Dense), backward pass: "));
-    EXPECT_EQ(gradients, 0) << "a gradient that may be wrong is not reported";
-
-    // The device works on.
-    ASSERT_TRUE(executor->Forward(batch, /*training=*/true).ok());
-    cuda_on_host::LoseDevice(0);
-    EXPECT_FALSE(executor->Forward(batch, /*training=*/true).ok());
-  }
+  // The device works on.
+  ASSERT_TRUE(executor->Forward(batch, /*training=*/true).ok());
+  cuda_on_host::LoseDevice(0);
+  EXPECT_FALSE(executor->Forward(batch, /*training=*/true).ok());
+}
 
 }  // namespace
 }  // namespace cairn::nn::testing
