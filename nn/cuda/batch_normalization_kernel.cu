@@ -5,26 +5,22 @@
 namespace cairn::nn::cuda {
 namespace {
 
-// The mean and the biased variance of each channel, in two passes.
+// The mean and the biased variance of each channel. The first value of a channel is subtracted from
+// the others, so that a mean far from 0 costs no digits.
 void MeasureBatch(Context* context, int64_t rows, int64_t channels, const float* x, float* mean,
                   float* variance) {
   const double count = static_cast<double>(rows);
-  SumColumns<1>(
+  SumColumns<2>(
       context, rows, channels,
-      [=] __device__(int64_t row, int64_t c, ColumnSums<1> * sums) {
-        sums->values[0] += x[row * channels + c];
+      [=] __device__(int64_t row, int64_t c, ColumnSums<2> * sums) {
+        const double difference = static_cast<double>(x[row * channels + c]) - x[c];
+        sums->values[0] += difference;
+        sums->values[1] += difference * difference;
       },
-      [=] __device__(int64_t c, const ColumnSums<1>& sums) {
-        mean[c] = static_cast<float>(sums.values[0] / count);
-      });
-  SumColumns<1>(
-      context, rows, channels,
-      [=] __device__(int64_t row, int64_t c, ColumnSums<1> * sums) {
-        const double deviation = static_cast<double>(x[row * channels + c]) - mean[c];
-        sums->values[0] += deviation * deviation;
-      },
-      [=] __device__(int64_t c, const ColumnSums<1>& sums) {
-        variance[c] = static_cast<float>(sums.values[0] / count);
+      [=] __device__(int64_t c, const ColumnSums<2>& sums) {
+        const double shift = sums.values[0] / count;
+        mean[c] = static_cast<float>(x[c] + shift);
+        variance[c] = static_cast<float>(fmax(sums.values[1] / count - shift * shift, 0.0));
       });
 }
 
@@ -40,11 +36,20 @@ void Normalize(Context* context, int64_t rows, int64_t channels, double epsilon,
   });
 }
 
-// Writes sum(g) and sum(g (x - mean)) of each channel to `sums`, and the gradients of gamma and
-// beta, which are null if they are not needed.
+// The gradients of the variables. Null: not needed.
+struct VariableGradients {
+  float* gamma = nullptr;
+  float* beta = nullptr;
+  // Those of the moving statistics are the batch's.
+  float* mean = nullptr;
+  float* variance = nullptr;
+};
+
+// Writes sum(g) and sum(g (x - mean)) of each channel to `sums`, and the gradients of the
+// variables.
 void SumGradients(Context* context, int64_t rows, int64_t channels, double epsilon, const float* x,
                   const float* mean, const float* variance, const float* gradient, double* sums,
-                  float* gamma_gradient, float* beta_gradient) {
+                  const VariableGradients& variables) {
   SumColumns<2>(
       context, rows, channels,
       [=] __device__(int64_t row, int64_t c, ColumnSums<2> * terms) {
@@ -56,10 +61,12 @@ void SumGradients(Context* context, int64_t rows, int64_t channels, double epsil
         sums[2 * c] = totals.values[0];
         sums[2 * c + 1] = totals.values[1];
         const double inverse = 1 / sqrt(variance[c] + epsilon);
-        if (gamma_gradient != nullptr) {
-          gamma_gradient[c] = static_cast<float>(totals.values[1] * inverse);
+        if (variables.gamma != nullptr) {
+          variables.gamma[c] = static_cast<float>(totals.values[1] * inverse);
         }
-        if (beta_gradient != nullptr) beta_gradient[c] = static_cast<float>(totals.values[0]);
+        if (variables.beta != nullptr) variables.beta[c] = static_cast<float>(totals.values[0]);
+        if (variables.mean != nullptr) variables.mean[c] = mean[c];
+        if (variables.variance != nullptr) variables.variance[c] = variance[c];
       });
 }
 
@@ -111,14 +118,15 @@ class BatchNormalizationKernel final : public Kernel {
   void Backward(const BackwardArguments& arguments) override {
     if (layer_.trainable()) {
       const absl::Span<float* const> gradients = arguments.variable_gradients;
-      SumGradients(context_, rows_, channels_, layer_.epsilon(), arguments.inputs[0], mean_.data(),
-                   variance_.data(), arguments.output_gradient, sums_.data(),
-                   VariableOf(gradients, layer_.gamma()), VariableOf(gradients, layer_.beta()));
-      // Null: the variables are not trained in this pass (Executor::Options::trained).
-      float* const mean = gradients[layer_.moving_mean()];
-      if (mean != nullptr && layer_.uses_batch_statistics()) {
-        CopyStatistics(mean_.data(), variance_.data(), mean, gradients[layer_.moving_variance()]);
+      VariableGradients variables = {.gamma = VariableOf(gradients, layer_.gamma()),
+                                     .beta = VariableOf(gradients, layer_.beta())};
+      // They are null, too, if the variables are not trained (Executor::Options::trained).
+      if (layer_.uses_batch_statistics()) {
+        variables.mean = gradients[layer_.moving_mean()];
+        variables.variance = gradients[layer_.moving_variance()];
       }
+      SumGradients(context_, rows_, channels_, layer_.epsilon(), arguments.inputs[0], mean_.data(),
+                   variance_.data(), arguments.output_gradient, sums_.data(), variables);
     }
     if (arguments.input_gradients[0] == nullptr) return;
     InputGradient(context_, rows_, channels_, layer_.epsilon(), arguments.inputs[0], mean_.data(),

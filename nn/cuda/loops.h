@@ -118,9 +118,9 @@ size_t ColumnScratchBytes(int64_t rows, int64_t columns) {
   return ColumnPieces(rows) * columns * sizeof(ColumnSums<kSums>);
 }
 
-template <int kSums, typename Term>
-__global__ void SumPiecesKernel(int64_t rows, int64_t columns, Term term,
-                                ColumnSums<kSums>* pieces) {
+template <int kSums, typename Term, typename Finish>
+__global__ void SumPiecesKernel(int64_t rows, int64_t columns, Term term, ColumnSums<kSums>* pieces,
+                                Finish finish) {
   auto* const shared = SharedMemory<ColumnSums<kSums>>();
   const int64_t column = int64_t{blockIdx.x} * kColumnsOfBlock + threadIdx.x;
   const int64_t length = (rows + gridDim.y - 1) / gridDim.y;
@@ -140,7 +140,10 @@ __global__ void SumPiecesKernel(int64_t rows, int64_t columns, Term term,
     const ColumnSums<kSums>& high = shared[(threadIdx.y + half) * kColumnsOfBlock + threadIdx.x];
     for (int i = 0; i < kSums; ++i) low.values[i] += high.values[i];
   }
-  if (threadIdx.y == 0 && column < columns) {
+  if (threadIdx.y != 0 || column >= columns) return;
+  if (gridDim.y == 1) {
+    finish(column, shared[threadIdx.x]);
+  } else {
     pieces[blockIdx.y * columns + column] = shared[threadIdx.x];
   }
 }
@@ -157,18 +160,21 @@ __global__ void AddPiecesKernel(int64_t count, int64_t columns, const ColumnSums
   finish(column, sums);
 }
 
-// Calls term(row, column, &sums) for all elements, which adds to sums->values, then finish(column,
-// sums) with the totals. Uses the scratch memory.
+// Calls term(row, column, &sums) once for each element, which adds to sums->values, then
+// finish(column, sums) with the totals. Few rows take one launch, others two. Uses the scratch
+// memory.
 template <int kSums, typename Term, typename Finish>
 void SumColumns(Context* context, int64_t rows, int64_t columns, Term term, Finish finish) {
   auto* const pieces = context->scratch<ColumnSums<kSums>>();
   const int64_t count = ColumnPieces(rows);
   const dim3 grid(static_cast<unsigned>((columns + kColumnsOfBlock - 1) / kColumnsOfBlock),
                   static_cast<unsigned>(count));
-  context->Note(Launch(SumPiecesKernel<kSums, Term>, grid, dim3(kColumnsOfBlock, kRowsOfBlock),
-                       kColumnsOfBlock * kRowsOfBlock * sizeof(ColumnSums<kSums>),
-                       context->stream(), rows, columns, term, pieces),
-                "cudaLaunchKernel");
+  context->Note(
+      Launch(SumPiecesKernel<kSums, Term, Finish>, grid, dim3(kColumnsOfBlock, kRowsOfBlock),
+             kColumnsOfBlock * kRowsOfBlock * sizeof(ColumnSums<kSums>), context->stream(), rows,
+             columns, term, pieces, finish),
+      "cudaLaunchKernel");
+  if (count == 1) return;
   const unsigned threads = ThreadsFor(columns);
   context->Note(Launch(AddPiecesKernel<kSums, Finish>,
                        static_cast<unsigned>((columns + threads - 1) / threads), threads, 0,
