@@ -243,6 +243,65 @@ TEST_F(CudaDeviceTest, AnIdOutOfRangeIsRefusedAndTheNextBatchComputed) {
   EXPECT_TRUE(executor->Forward({.size = 1, .inputs = {right}}, /*training=*/false).ok());
 }
 
+// An id and a class label: the first error in the order of the layers is reported, with the
+// results.
+TEST_F(CudaDeviceTest, ABatchWithAWrongIdOrClassLabelIsRefusedAndTheNextOneComputed) {
+  const auto model =
+      ModelOf({{"ids", "InputLayer", R"({"batch_shape": [null, 2], "dtype": "int32"})"},
+               {"table", "Embedding", R"({"input_dim": 4, "output_dim": 5})"},
+               {"flat", "Flatten"},
+               {"kind", "Dense", R"({"units": 3, "activation": "softmax"})"}});
+  const Objective objective(LossNamed("sparse_categorical_crossentropy"));
+  auto executor = *Executor::Create(model.get(), &objective, {.batch_size = 2}, device_.get());
+  const int32_t right_ids[] = {3, 0, 1, 2}, wrong_ids[] = {3, 0, 4, -7};
+  const int32_t right_labels[] = {2, 0}, large_label[] = {1, 3}, negative_label[] = {-1, 3};
+  const auto step = [&](const int32_t* ids, const int32_t* labels) {
+    int calls = 0;
+    const absl::Status status = executor->Step(
+        {.size = 2, .inputs = {ids}, .labels = {labels}}, [&](const auto&) { return ++calls != 0; },
+        [&](int) { ++calls; });
+    // The results and the gradients of all variables, or nothing.
+    EXPECT_EQ(calls, status.ok() ? 4 : 0);
+    return status;
+  };
+  EXPECT_EQ(Message(step(right_ids, large_label)),
+            "loss sparse_categorical_crossentropy: label 3 is not one of the classes 0 to 2");
+  EXPECT_EQ(Message(step(right_ids, negative_label)),
+            "loss sparse_categorical_crossentropy: label -1 is not one of the classes 0 to 2");
+  EXPECT_EQ(Message(step(wrong_ids, large_label)),
+            "layer 'table' (Embedding): id 4 is not one of the rows 0 to 3");
+  EXPECT_TRUE(step(right_ids, right_labels).ok());
+}
+
+// An id that fills a batch, and more ids than one block sorts.
+TEST_F(CudaDeviceTest, GradientsOfManyIdsAreThoseOfTheCpu) {
+  const auto model =
+      ModelOf({{"ids", "InputLayer", R"({"batch_shape": [null, 150], "dtype": "int32"})"},
+               {"table", "Embedding", R"({"input_dim": 4, "output_dim": 2})"},
+               {"flat", "Flatten"},
+               {"last", "Dense", R"({"units": 2})"}});
+  const Objective objective(LossNamed("mean_squared_error"));
+  ExpectStepOfTheCpu(*model, objective, /*size=*/9, device_.get());
+}
+
+// More than the buffers of pinned memory.
+TEST_F(CudaDeviceTest, ManyCopiesToTheDeviceArriveAsTheyWere) {
+  constexpr int64_t kCount = 500'000;
+  constexpr int kArrays = 7;
+  std::vector<void*> arrays;
+  for (int i = 0; i < kArrays; ++i) {
+    const std::vector<float> values(kCount, static_cast<float>(i));
+    arrays.push_back(*device_->Allocate(kCount * sizeof(float)));
+    EXPECT_TRUE(device_->CopyToDevice(arrays.back(), values.data(), kCount * sizeof(float)).ok());
+  }
+  for (int i = 0; i < kArrays; ++i) {
+    std::vector<float> values(kCount);
+    EXPECT_TRUE(device_->CopyFromDevice(values.data(), arrays[i], kCount * sizeof(float)).ok());
+    EXPECT_EQ(values, std::vector<float>(kCount, static_cast<float>(i)));
+    device_->Free(arrays[i]);
+  }
+}
+
 TEST_F(CudaDeviceTest, MemoryThatIsShortAtAnyPlaceIsAnError) {
   const auto model =
       ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 5, 5, 1]})"},
