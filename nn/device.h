@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,6 +57,24 @@ class Device {
   // Copies between host and device. The host memory may be reused as soon as the call returns.
   virtual absl::Status CopyToDevice(void* device, const void* host, size_t bytes) = 0;
   virtual absl::Status CopyFromDevice(void* host, const void* device, size_t bytes) = 0;
+  // Starts a copy to memory from AllocateHost of what earlier calls compute, and returns its
+  // number. Later calls must not change the device's memory until the copy is complete.
+  virtual absl::StatusOr<int64_t> StartCopyFromDevice(void* host, const void* device,
+                                                      size_t bytes) {
+    const absl::Status status = CopyFromDevice(host, device, bytes);
+    if (!status.ok()) return status;
+    return 0;
+  }
+  // Blocks until this copy and all earlier ones are complete.
+  virtual absl::Status WaitForCopy(int64_t /*copy*/) { return absl::OkStatus(); }
+  // Allocates host memory that the device copies to while the host goes on, and frees it. Null is
+  // allowed.
+  virtual absl::StatusOr<void*> AllocateHost(size_t bytes) {
+    void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
+    if (memory == nullptr) return absl::ResourceExhaustedError("no memory");
+    return memory;
+  }
+  virtual void FreeHost(void* memory) { std::free(memory); }
   // Blocks until all work submitted before is complete.
   virtual absl::Status Synchronize() = 0;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -117,7 +118,9 @@ absl::Status Executor::AllocateVariables() {
     for (size_t v = 0; v < values_.size(); ++v) {
       const int64_t count = model_->variables()[v].element_count();
       host_variables_[v].values.resize(count);
-      if (gradients_[v] != nullptr) host_variables_[v].gradient.resize(count);
+      if (gradients_[v] == nullptr) continue;
+      CAIRN_ASSIGN_OR_RETURN(host_variables_[v].gradient,
+                             HostBuffer<float>::Create(device_, count));
     }
   }
   return BindVariables();
@@ -198,7 +201,7 @@ absl::Status Executor::AllocateGradients() {
 
 // One array holds all results of a batch's loss, so that one copy brings them to the host.
 absl::Status Executor::CreateLossKernels() {
-  int64_t count = 0;
+  int64_t count = 1;
   for (size_t output = 0; output < objective_.losses().size(); ++output) {
     std::vector<const Metric*> metrics;
     ++count;
@@ -225,7 +228,7 @@ absl::Status Executor::CreateLossKernels() {
       ++count;
     }
   }
-  host_results_.resize(count);
+  CAIRN_ASSIGN_OR_RETURN(host_results_, HostBuffer<double>::Create(device_, count));
   static_assert(sizeof(double) == 2 * sizeof(float));
   CAIRN_ASSIGN_OR_RETURN(float* const memory, Allocate(2 * count));
   device_results_ = reinterpret_cast<double*>(memory);
@@ -298,13 +301,13 @@ absl::Span<float> Executor::values(int variable) {
 
 absl::Span<const float> Executor::gradient(int variable) const {
   if (gradients_[variable] == nullptr) return {};
-  if (!host_variables_.empty()) return host_variables_[variable].gradient;
+  if (!host_variables_.empty()) return host_variables_[variable].gradient.values();
   return absl::MakeConstSpan(gradients_[variable], model_->variables()[variable].element_count());
 }
 
 absl::Span<float> Executor::mutable_gradient(int variable) {
   CAIRN_CHECK(options_.variables_only && gradients_[variable] != nullptr);
-  if (!host_variables_.empty()) return absl::MakeSpan(host_variables_[variable].gradient);
+  if (!host_variables_.empty()) return host_variables_[variable].gradient.values();
   return absl::MakeSpan(gradients_[variable], model_->variables()[variable].element_count());
 }
 
@@ -357,68 +360,89 @@ absl::Status Executor::BindInputs(const Batch& batch) {
   return absl::OkStatus();
 }
 
+// Labels and weights go to the device before the forward pass: the copies need the host.
+absl::Status Executor::BindLabels(const Batch& batch) {
+  labels_.clear();
+  weights_ = nullptr;
+  if (batch.labels.empty() || objective_.losses().empty()) return absl::OkStatus();
+  CAIRN_CHECK(batch.labels.size() == objective_.losses().size());
+  for (size_t output = 0; output < batch.labels.size(); ++output) {
+    const int64_t count =
+        objective_.losses()[output].loss->LabelCount(model_->outputs()[output].shape);
+    CAIRN_ASSIGN_OR_RETURN(const float* const labels,
+                           Upload(batch.labels[output], batch.size * count,
+                                  staged_.labels.empty() ? nullptr : staged_.labels[output]));
+    labels_.push_back(labels);
+  }
+  if (batch.weights == nullptr) return absl::OkStatus();
+  CAIRN_ASSIGN_OR_RETURN(weights_, Upload(batch.weights, batch.size, staged_.weights));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Executor::BatchResults> Executor::Forward(const Batch& batch, bool training) {
+  CAIRN_RETURN_IF_ERROR(StartForward(batch, training));
+  return TakeResults();
+}
+
+ForwardArguments Executor::ForwardArgumentsOf(int node) const {
+  const Stage& stage = stages_[node];
+  return {.inputs = stage.inputs,
+          .output = stage.output,
+          .variables = stage.variables,
+          .masks = stage.masks,
+          .mask_output = stage.mask_output,
+          .invalid = device_->memory_is_host() ? nullptr : device_results_,
+          .training = training_ && !model_->nodes()[node].layer->inference_only(),
+          .random_key = stage.random_key};
+}
+
+absl::Status Executor::StartForward(const Batch& batch, bool training) {
   CAIRN_CHECK(batch.size >= 1 && batch.size <= options_.batch_size);
   can_run_backward_ = false;
   device_->UseThreads(options_.threads);
   device_->UsePrecision(options_.precision);
   CAIRN_ASSIGN_OR_RETURN(plan_, FindPlan(batch.size));
   batch_size_ = batch.size;
+  training_ = training;
   CAIRN_RETURN_IF_ERROR(UploadValues());
   CAIRN_RETURN_IF_ERROR(BindInputs(batch));
+  CAIRN_RETURN_IF_ERROR(BindLabels(batch));
+  // Kernels only write 1.
+  if (!std::exchange(invalid_is_zero_, false)) {
+    CAIRN_RETURN_IF_ERROR(device_->Zero(device_results_, sizeof(double)));
+  }
   for (size_t i = 0; i < stages_.size(); ++i) {
     if (plan_->kernels[i] == nullptr) continue;
-    const Stage& stage = stages_[i];
-    const ScopedSpan span(recorder_, SpanName(static_cast<int>(i), /*backward=*/false));
-    CAIRN_RETURN_IF_ERROR(plan_->kernels[i]->Forward(
-        {.inputs = stage.inputs,
-         .output = stage.output,
-         .variables = stage.variables,
-         .masks = stage.masks,
-         .mask_output = stage.mask_output,
-         .training = training && !model_->nodes()[i].layer->inference_only(),
-         .random_key = stage.random_key}));
+    const int node = static_cast<int>(i);
+    const ScopedSpan span(recorder_, SpanName(node, /*backward=*/false));
+    CAIRN_RETURN_IF_ERROR(plan_->kernels[i]->Forward(ForwardArgumentsOf(node)));
   }
-  BatchResults results{.examples = batch.size};
-  if (!batch.labels.empty() && !objective_.losses().empty()) {
-    CAIRN_RETURN_IF_ERROR(ComputeLoss(batch, training, &results));
-  }
-  return results;
+  if (!labels_.empty()) CAIRN_RETURN_IF_ERROR(ComputeLoss());
+  return StartResults();
 }
 
-absl::Status Executor::ComputeOutputLoss(const Batch& batch, int output, const float* weights,
-                                         bool with_gradient, double* device_results) {
+Loss::Batch Executor::LossBatch(int output) const {
   const Model::Output& place = model_->outputs()[output];
-  const Stage& stage = stages_[place.node];
-  const Objective::OutputLoss& output_loss = objective_.losses()[output];
-  CAIRN_ASSIGN_OR_RETURN(
-      const float* const labels,
-      Upload(batch.labels[output], batch.size * output_loss.loss->LabelCount(place.shape),
-             staged_.labels.empty() ? nullptr : staged_.labels[output]));
-  return loss_kernels_[output]->Compute({.examples = batch.size,
-                                         .shape = &place.shape,
-                                         .output = stage.output,
-                                         .labels = labels,
-                                         .weights = weights,
-                                         .fused = stage.fuses_loss,
-                                         .gradient_divisor = GradientDivisor(batch.size),
-                                         .gradient_scale = static_cast<float>(output_loss.weight)},
-                                        with_gradient ? stage.output_gradient : nullptr,
-                                        device_results);
+  return {.examples = batch_size_,
+          .shape = &place.shape,
+          .output = stages_[place.node].output,
+          .labels = labels_[output],
+          .weights = weights_,
+          .fused = stages_[place.node].fuses_loss,
+          .gradient_divisor = GradientDivisor(batch_size_),
+          .gradient_scale = static_cast<float>(objective_.losses()[output].weight)};
 }
 
-absl::Status Executor::ComputeLoss(const Batch& batch, bool training, BatchResults* results) {
-  CAIRN_CHECK(batch.labels.size() == objective_.losses().size());
+absl::Status Executor::ComputeLoss() {
   const ScopedSpan span(recorder_, first_name_ + 2 * static_cast<uint32_t>(stages_.size()));
-  const float* weights = nullptr;
-  if (batch.weights != nullptr) {
-    CAIRN_ASSIGN_OR_RETURN(weights, Upload(batch.weights, batch.size, staged_.weights));
-  }
-  can_run_backward_ = training && options_.training;
-  double* device_results = device_results_;
-  for (int output = 0; output < static_cast<int>(batch.labels.size()); ++output) {
+  can_run_backward_ = training_ && options_.training;
+  double* const invalid = device_->memory_is_host() ? nullptr : device_results_;
+  double* device_results = device_results_ + 1;
+  for (int output = 0; output < static_cast<int>(labels_.size()); ++output) {
+    float* const gradient =
+        can_run_backward_ ? stages_[model_->outputs()[output].node].output_gradient : nullptr;
     CAIRN_RETURN_IF_ERROR(
-        ComputeOutputLoss(batch, output, weights, can_run_backward_, device_results));
+        loss_kernels_[output]->Compute(LossBatch(output), gradient, device_results, invalid));
     ++device_results;
     for (const Objective::OutputMetric& metric : objective_.metrics()) {
       if (metric.output == output) device_results += metric.metric->state_size();
@@ -436,32 +460,84 @@ absl::Status Executor::ComputeLoss(const Batch& batch, bool training, BatchResul
                                            batch_size_ * ElementCount(layer.output().shape),
                                            stages_[i].output, device_results++));
   }
-  return ReadResults(results);
-}
-
-// The order of the results is that of ComputeLoss, and the order of the additions is fixed.
-absl::Status Executor::ReadResults(BatchResults* results) {
-  CAIRN_RETURN_IF_ERROR(device_->CopyFromDevice(host_results_.data(), device_results_,
-                                                host_results_.size() * sizeof(double)));
-  const double* result = host_results_.data();
-  results->metrics.resize(objective_.metrics().size());
-  for (size_t output = 0; output < objective_.losses().size(); ++output) {
-    results->loss_sum += objective_.losses()[output].weight * *result++;
-    for (size_t i = 0; i < results->metrics.size(); ++i) {
-      const Objective::OutputMetric& metric = objective_.metrics()[i];
-      if (metric.output != static_cast<int>(output)) continue;
-      results->metrics[i].assign(result, result + metric.metric->state_size());
-      result += metric.metric->state_size();
-    }
-  }
-  for (size_t i = 0; i < penalties_.size(); ++i) results->penalty += *result++;
-  while (result != host_results_.data() + host_results_.size()) results->loss_sum += *result++;
   return absl::OkStatus();
 }
 
+// Without labels only the first number is copied; the others have no values.
+absl::Status Executor::StartResults() {
+  const absl::Span<double> results = host_results_.values();
+  const size_t count = labels_.empty() ? 1 : results.size();
+  CAIRN_ASSIGN_OR_RETURN(
+      results_copy_,
+      device_->StartCopyFromDevice(results.data(), device_results_, count * sizeof(double)));
+  return absl::OkStatus();
+}
+
+// The order of the results is that of ComputeLoss, and the order of the additions is fixed.
+absl::StatusOr<Executor::BatchResults> Executor::TakeResults() {
+  CAIRN_RETURN_IF_ERROR(device_->WaitForCopy(results_copy_));
+  const absl::Span<const double> all = host_results_.values();
+  if (all[0] != 0) {
+    can_run_backward_ = false;
+    return FindInvalid();
+  }
+  invalid_is_zero_ = true;
+  BatchResults results{.examples = batch_size_};
+  if (labels_.empty()) return results;
+  const double* result = all.data() + 1;
+  results.metrics.resize(objective_.metrics().size());
+  for (size_t output = 0; output < objective_.losses().size(); ++output) {
+    results.loss_sum += objective_.losses()[output].weight * *result++;
+    for (size_t i = 0; i < results.metrics.size(); ++i) {
+      const Objective::OutputMetric& metric = objective_.metrics()[i];
+      if (metric.output != static_cast<int>(output)) continue;
+      results.metrics[i].assign(result, result + metric.metric->state_size());
+      result += metric.metric->state_size();
+    }
+  }
+  for (size_t i = 0; i < penalties_.size(); ++i) results.penalty += *result++;
+  while (result != all.data() + all.size()) results.loss_sum += *result++;
+  return results;
+}
+
+// The first error in the order of the layers, as on a device that returns it at once.
+absl::Status Executor::FindInvalid() {
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    if (plan_->kernels[i] == nullptr) continue;
+    CAIRN_RETURN_IF_ERROR(plan_->kernels[i]->FindInvalid(ForwardArgumentsOf(static_cast<int>(i))));
+  }
+  for (size_t output = 0; output < labels_.size(); ++output) {
+    CAIRN_RETURN_IF_ERROR(loss_kernels_[output]->FindInvalid(LossBatch(static_cast<int>(output))));
+  }
+  return absl::InternalError("a kernel refuses the batch without a reason");
+}
+
 absl::Status Executor::Backward(absl::FunctionRef<void(int variable)> on_gradient) {
+  CAIRN_RETURN_IF_ERROR(StartBackward(on_gradient));
+  return TakeGradients(on_gradient);
+}
+
+absl::Status Executor::Step(const Batch& batch,
+                            absl::FunctionRef<bool(const BatchResults& results)> on_results,
+                            absl::FunctionRef<void(int variable)> on_gradient) {
+  CAIRN_RETURN_IF_ERROR(StartForward(batch, /*training=*/true));
+  // A device that computes on the host has the results already, and may not need the gradients.
+  if (device_->memory_is_host()) {
+    CAIRN_ASSIGN_OR_RETURN(const BatchResults results, TakeResults());
+    return on_results(results) ? Backward(on_gradient) : absl::OkStatus();
+  }
+  CAIRN_RETURN_IF_ERROR(StartBackward(on_gradient));
+  CAIRN_ASSIGN_OR_RETURN(const BatchResults results, TakeResults());
+  if (on_results(results)) return TakeGradients(on_gradient);
+  return TakeGradients([](int) {});
+}
+
+// Submits the backward pass. If the device's memory is the host's, gradients are reported here;
+// otherwise TakeGradients does it.
+absl::Status Executor::StartBackward(absl::FunctionRef<void(int variable)> on_gradient) {
   CAIRN_CHECK(can_run_backward_);
   can_run_backward_ = false;
+  pending_gradients_.clear();
   device_->UseThreads(options_.threads);
   device_->UsePrecision(options_.precision);
   for (int i = static_cast<int>(stages_.size()) - 1; i >= 0; --i) {
@@ -474,6 +550,16 @@ absl::Status Executor::Backward(absl::FunctionRef<void(int variable)> on_gradien
     }
     CAIRN_RETURN_IF_ERROR(FinishGradients(i, on_gradient));
   }
+  return absl::OkStatus();
+}
+
+// Reports the gradients in the order of their copies, each when it has arrived.
+absl::Status Executor::TakeGradients(absl::FunctionRef<void(int variable)> on_gradient) {
+  for (const PendingGradient& pending : pending_gradients_) {
+    CAIRN_RETURN_IF_ERROR(device_->WaitForCopy(pending.copy));
+    on_gradient(pending.variable);
+  }
+  pending_gradients_.clear();
   return absl::OkStatus();
 }
 
@@ -550,11 +636,15 @@ absl::Status Executor::FinishGradients(int node,
             device_->AddPenaltyGradient(variable.regularizer, count, values_[position], gradient));
       }
     }
-    if (!host_variables_.empty()) {
-      CAIRN_RETURN_IF_ERROR(device_->CopyFromDevice(host_variables_[position].gradient.data(),
-                                                    gradient, count * sizeof(float)));
+    if (device_->memory_is_host()) {
+      on_gradient(position);
+      continue;
     }
-    on_gradient(position);
+    PendingGradient pending{.variable = position};
+    CAIRN_ASSIGN_OR_RETURN(pending.copy, device_->StartCopyFromDevice(
+                                             host_variables_[position].gradient.values().data(),
+                                             gradient, count * sizeof(float)));
+    pending_gradients_.push_back(pending);
   }
   return absl::OkStatus();
 }

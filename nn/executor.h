@@ -33,7 +33,8 @@ namespace cairn::nn {
 // depend only on values, batch and number of threads. Used by one thread, except values().
 //
 // Only the device touches tensors. If its memory is not the host's, batches and changed values are
-// copied to it before the forward pass, and each gradient to the host when it is complete.
+// copied to it before the forward pass, and results and gradients to the host when they are
+// complete. The host does not wait in between: Step submits the work of both passes first.
 class Executor {
  public:
   struct Options {
@@ -63,7 +64,7 @@ class Executor {
     // Borrowed until Backward returns.
     std::vector<const void*> inputs;
     // One contiguous array per model output, of the label_type() of its loss. Empty to compute
-    // outputs only, without loss and metrics. Borrowed until Forward returns.
+    // outputs only, without loss and metrics. Borrowed as inputs are.
     std::vector<const void*> labels;
     // One weight per example, applied to every loss (see Loss::Batch::weights). Null: all weights
     // are 1. Only weighted metrics see them.
@@ -119,6 +120,12 @@ class Executor {
   // be overwritten. After an error of the device no further gradient is reported.
   absl::Status Backward(absl::FunctionRef<void(int variable)> on_gradient);
 
+  // Forward with training = true, then Backward, of a batch with labels. `on_results` is called
+  // before the first gradient; if it returns false, no gradient is reported.
+  absl::Status Step(const Batch& batch,
+                    absl::FunctionRef<bool(const BatchResults& results)> on_results,
+                    absl::FunctionRef<void(int variable)> on_gradient);
+
   const Objective& objective() const { return objective_; }
 
   // Records the time of every layer from now on. With n nodes in the model, span name `first_name`
@@ -161,7 +168,12 @@ class Executor {
   struct HostVariable {
     std::vector<float> values;
     std::atomic<bool> values_changed = false;  // Since they were copied to the device.
-    std::vector<float> gradient;
+    HostBuffer<float> gradient;
+  };
+  // A gradient that is on its way to the host.
+  struct PendingGradient {
+    int variable = 0;
+    int64_t copy = 0;
   };
   // Device copies of a batch's arrays, if the device's memory is not the host's.
   struct StagedBatch {
@@ -195,10 +207,16 @@ class Executor {
   absl::Status UploadValues();
   absl::StatusOr<const float*> Upload(const void* array, int64_t count, float* staged);
   absl::Status BindInputs(const Batch& batch);
-  absl::Status ComputeLoss(const Batch& batch, bool training, BatchResults* results);
-  absl::Status ComputeOutputLoss(const Batch& batch, int output, const float* weights,
-                                 bool with_gradient, double* device_results);
-  absl::Status ReadResults(BatchResults* results);
+  absl::Status BindLabels(const Batch& batch);
+  ForwardArguments ForwardArgumentsOf(int node) const;
+  absl::Status StartForward(const Batch& batch, bool training);
+  Loss::Batch LossBatch(int output) const;
+  absl::Status ComputeLoss();
+  absl::Status StartResults();
+  absl::StatusOr<BatchResults> TakeResults();
+  absl::Status FindInvalid();
+  absl::Status StartBackward(absl::FunctionRef<void(int variable)> on_gradient);
+  absl::Status TakeGradients(absl::FunctionRef<void(int variable)> on_gradient);
   uint32_t SpanName(int node, bool backward) const {
     return first_name_ + node + (backward ? static_cast<uint32_t>(stages_.size()) : 0);
   }
@@ -222,10 +240,11 @@ class Executor {
   std::vector<Plan> plans_;
   std::vector<std::unique_ptr<LossKernel>> loss_kernels_;  // By output.
   std::vector<Penalty> penalties_;
-  // For each output what its loss kernel writes, then the penalties of variables, then those of
-  // layers' outputs.
+  // A number that is not 0 if a kernel refuses the batch (ForwardArguments::invalid). Then for each
+  // output what its loss kernel writes, the penalties of variables, and those of layers' outputs.
   double* device_results_ = nullptr;
-  std::vector<double> host_results_;
+  bool invalid_is_zero_ = false;
+  HostBuffer<double> host_results_;
   // Empty if the host and the device share memory.
   std::vector<HostVariable> host_variables_;  // By variable.
   StagedBatch staged_;
@@ -235,7 +254,12 @@ class Executor {
   // State of the last Forward.
   int64_t batch_size_ = 0;
   Plan* plan_ = nullptr;
+  bool training_ = false;
+  std::vector<const float*> labels_;  // By output, where the device reads them. Empty: no loss.
+  const float* weights_ = nullptr;
+  int64_t results_copy_ = 0;
   bool can_run_backward_ = false;
+  std::vector<PendingGradient> pending_gradients_;
 
   SpanRecorder* recorder_ = nullptr;
   uint32_t first_name_ = 0;

@@ -20,6 +20,9 @@ struct ForwardArguments {
   absl::Span<const int32_t* const> masks;
   // Where to write the mask if Layer::computes_mask(). Null otherwise.
   int32_t* mask_output = nullptr;
+  // Where a kernel that checks its inputs on the device writes 1 if the layer does not accept them.
+  // The result of Forward is then OK, and FindInvalid has the error. Null: Forward returns it.
+  double* invalid = nullptr;
   bool training = false;
   // The seed of this layer's random draws in this batch.
   uint64_t random_key = 0;
@@ -54,6 +57,9 @@ class Kernel {
   // out of range.
   virtual absl::Status Forward(const ForwardArguments& arguments) = 0;
   virtual void Backward(const BackwardArguments& arguments) = 0;
+  // The error of the last Forward, which had these arguments, if it wrote arguments.invalid. OK if
+  // another kernel did. Waits for the device.
+  virtual absl::Status FindInvalid(const ForwardArguments&) { return absl::OkStatus(); }
 };
 
 // Computes the loss of one output, its gradient and its metrics on one device. Used by one thread.
@@ -63,8 +69,12 @@ class LossKernel {
 
   // `batch` and `gradient` are those of Loss::Compute, except that the arrays are in device memory.
   // Writes to `results`, in device memory too, what Loss::Compute returns, followed by the state of
-  // each metric for this batch alone. INVALID_ARGUMENT: a class label is out of range.
-  virtual absl::Status Compute(const Loss::Batch& batch, float* gradient, double* results) = 0;
+  // each metric for this batch alone. INVALID_ARGUMENT: a class label is out of range. `invalid` is
+  // that of ForwardArguments.
+  virtual absl::Status Compute(const Loss::Batch& batch, float* gradient, double* results,
+                               double* invalid) = 0;
+  // As Kernel::FindInvalid.
+  virtual absl::Status FindInvalid(const Loss::Batch&) { return absl::OkStatus(); }
 };
 
 }  // namespace cairn::nn

@@ -85,6 +85,11 @@ class SummedLoss final : public Loss {
     return mean_->ValidateShapes(output, labels);
   }
   int64_t LabelCount(const Shape& output) const override { return mean_->LabelCount(output); }
+  LossSpec spec() const override {
+    LossSpec spec = mean_->spec();
+    spec.is_sum = true;
+    return spec;
+  }
   Activation::Kind fused_activation() const override { return mean_->fused_activation(); }
 
   absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const override {

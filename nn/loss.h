@@ -18,6 +18,48 @@ class Loss;
 
 namespace cairn::nn {
 
+// The formula and the arguments of a loss as numbers, for devices that compute losses themselves.
+// They cannot call Loss::Compute, which reads host memory.
+struct LossSpec {
+  enum class Kind {
+    kOther,  // Only Loss::Compute computes it.
+    // The mean of a distance of each output from its label.
+    kBinaryCrossentropy,
+    kBinaryFocalCrossentropy,
+    kHinge,
+    kHuber,
+    kLogCosh,
+    kMeanAbsoluteError,
+    kMeanAbsolutePercentageError,
+    kMeanSquaredError,
+    kMeanSquaredLogarithmicError,
+    kPoisson,
+    kSquaredHinge,
+    kWasserstein,
+    // The mean of a distance of the outputs along the last axis from the labels there.
+    kCategoricalCrossentropy,  // Sparse, too.
+    kCategoricalFocalCrossentropy,
+    kCategoricalHinge,
+    kCosineSimilarity,
+    kGeneralizedCrossentropy,
+    kKlDivergence,
+  };
+
+  Kind kind = Kind::kOther;
+  // The sum over examples and positions in place of the mean.
+  bool is_sum = false;
+  bool from_logits = false;
+  float label_smoothing = 0;
+  bool has_ignored_class = false;
+  int64_t ignored_class = 0;
+  // Of focal losses.
+  double alpha = 0;
+  double gamma = 0;
+  bool balances_classes = false;
+  float delta = 0;  // Huber's.
+  double q = 0;     // Of kGeneralizedCrossentropy.
+};
+
 // A loss function: the mean over examples (and over positions within an example) of a distance
 // between the model's output and the labels. Formulas and names are Keras 3's
 // (keras/src/losses/losses.py). Probabilities are clipped to [1e-7, 1 - 1e-7]. Immutable and
@@ -53,6 +95,7 @@ class Loss {
   const std::string& name() const { return name_; }
   // INT32 for class labels, otherwise FLOAT32.
   proto::DataType label_type() const { return label_type_; }
+  virtual LossSpec spec() const { return {}; }
 
   // Checks the output's shape (of one example), whatever the labels are. INVALID_ARGUMENT names the
   // shape and the expected one.

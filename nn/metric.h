@@ -25,6 +25,7 @@ class Metric {
   void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const {
     accumulator_->Accumulate(batch, state);
   }
+  MetricSpec spec() const { return accumulator_->spec(); }
   double Result(absl::Span<const double> state) const { return result_(state); }
 
  private:

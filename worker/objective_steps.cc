@@ -115,11 +115,12 @@ absl::Status ObjectiveSteps::RunPass(const nn::Executor::Batch& batch, Runner* r
                              : noise_.at({input.noise_size, input.noise_stream}).data());
   }
   own.labels.push_back(LabelsOf(*runner, batch));
-  CAIRN_ASSIGN_OR_RETURN(const nn::Executor::BatchResults results,
-                         runner->executor->Forward(own, /*training=*/true));
-  *loss += results.loss_sum / static_cast<double>(batch.size) + results.penalty;
-  if (!std::isfinite(*loss)) return absl::OkStatus();
-  return runner->executor->Backward([&](int variable) { AddGradient(*runner, variable); });
+  const auto on_results = [&](const nn::Executor::BatchResults& results) {
+    *loss += results.loss_sum / static_cast<double>(batch.size) + results.penalty;
+    return std::isfinite(*loss);
+  };
+  return runner->executor->Step(own, on_results,
+                                [&](int variable) { AddGradient(*runner, variable); });
 }
 
 // The first contribution of a step is copied, so that the sum of one is its bits.

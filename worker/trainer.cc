@@ -1,6 +1,8 @@
 #include "worker/trainer.h"
 
 #include <cmath>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/failpoint.h"
@@ -52,18 +54,17 @@ absl::StatusOr<proto::BatchRecord> Trainer::Compute(const LoadedBatch& loaded, b
     for (size_t i = 0; i < loaded.weights.size(); ++i) example_weights_[i] *= loaded.weights[i];
     batch.weights = example_weights_.data();
   }
-  nn::Executor::BatchResults results;
-  {
-    const ScopedSpan span(recorder_, kForwardPhase);
-    CAIRN_ASSIGN_OR_RETURN(results, executor_->Forward(batch, true));
-  }
-  proto::BatchRecord record = MakeRecord(loaded.batch, results, executor_->objective());
+  proto::BatchRecord record;
   gradients_.clear();
-  *finite = std::isfinite(record.loss());
-  // Without a finite loss no gradient is of use.
-  if (!*finite) return record;
-  const ScopedSpan span(recorder_, kBackwardPhase);
-  CAIRN_RETURN_IF_ERROR(executor_->Backward([this, finite](int variable) {
+  std::optional<ScopedSpan> span(std::in_place, recorder_, kForwardPhase);
+  const auto on_results = [&](const nn::Executor::BatchResults& results) {
+    record = MakeRecord(loaded.batch, results, executor_->objective());
+    *finite = std::isfinite(record.loss());
+    // Without a finite loss no gradient is of use.
+    if (*finite) span.emplace(recorder_, kBackwardPhase);
+    return *finite;
+  };
+  CAIRN_RETURN_IF_ERROR(executor_->Step(batch, on_results, [this, finite](int variable) {
     gradients_.push_back(variable);
     // Now, because the gradient is still in the cache.
     *finite = *finite && nn::AllFinite(executor_->gradient(variable));

@@ -151,7 +151,8 @@ class CpuLossKernel final : public LossKernel {
   CpuLossKernel(const Loss& loss, std::vector<const Metric*> metrics)
       : loss_(loss), metrics_(std::move(metrics)) {}
 
-  absl::Status Compute(const Loss::Batch& batch, float* gradient, double* results) override {
+  absl::Status Compute(const Loss::Batch& batch, float* gradient, double* results,
+                       double* /*invalid*/) override {
     Loss::Batch computed = batch;
     CAIRN_ASSIGN_OR_RETURN(computed.loss_sum, loss_.Compute(batch, gradient));
     *results++ = computed.loss_sum;

@@ -7,10 +7,16 @@ namespace {
 
 using Kind = Activation::Kind;
 
-void Softmax(Context* context, bool is_log, int64_t rows, int64_t width, const float* x, float* y) {
+void Softmax(Context* context, bool is_log, int64_t rows, int64_t width, const float* x,
+             const float* bias, float* y) {
   ForEachRow(context, rows, width, [=] __device__(int64_t row, const RowBlock& block) {
-    const float* const from = x + row * width;
+    const float* from = x + row * width;
     float* const to = y + row * width;
+    if (bias != nullptr) {
+      // Each thread reads again only what it has written.
+      for (int64_t i = block.first(); i < width; i += block.step()) to[i] = from[i] + bias[i];
+      from = to;
+    }
     double maximum = -std::numeric_limits<double>::infinity();
     for (int64_t i = block.first(); i < width; i += block.step()) {
       maximum = fmax(maximum, static_cast<double>(from[i]));
@@ -49,14 +55,7 @@ void SoftmaxGradient(Context* context, bool is_log, int64_t rows, int64_t width,
 void ApplyActivation(Context* context, const Activation& activation, int64_t rows, int64_t width,
                      const float* x, const float* bias, float* sum, float* y) {
   if (activation.is_row_wise()) {
-    if (bias != nullptr) {
-      MapColumns<1, 1>(context, rows, width, {{x}, {y}},
-                       [=] __device__(int64_t column, const float* from, float* to) {
-                         to[0] = from[0] + bias[column];
-                       });
-      x = y;
-    }
-    return Softmax(context, activation.kind == Kind::kLogSoftmax, rows, width, x, y);
+    return Softmax(context, activation.kind == Kind::kLogSoftmax, rows, width, x, bias, y);
   }
   MapColumns<1, 2>(context, rows, width, {{x}, {y, sum}},
                    [=] __device__(int64_t column, const float* from, float* to) {
@@ -68,16 +67,32 @@ void ApplyActivation(Context* context, const Activation& activation, int64_t row
 
 void MultiplyByDerivative(Context* context, const Activation& activation, int64_t rows,
                           int64_t width, const float* x, const float* y, const float* gradient,
-                          float* to) {
-  if (activation.is_row_wise()) {
-    return SoftmaxGradient(context, activation.kind == Kind::kLogSoftmax, rows, width, y, gradient,
-                           to);
-  }
+                          float* to, float* sums) {
   const float* const at = activation.differentiates_from_output() ? y : x;
-  MapColumns<2, 1>(context, rows, width, {{gradient, at}, {to}},
-                   [=] __device__(int64_t, const float* from, float* product) {
-                     product[0] = from[0] * Derivative(activation, from[1]);
-                   });
+  if (activation.is_row_wise()) {
+    SoftmaxGradient(context, activation.kind == Kind::kLogSoftmax, rows, width, y, gradient, to);
+    if (sums != nullptr) {
+      // The derivative of the linear activation is 1.
+      MultiplyByDerivative(context, Activation(), rows, width, to, to, to, to, sums);
+    }
+  } else if (sums == nullptr) {
+    MapColumns<2, 1>(context, rows, width, {{gradient, at}, {to}},
+                     [=] __device__(int64_t, const float* from, float* product) {
+                       product[0] = from[0] * Derivative(activation, from[1]);
+                     });
+  } else {
+    SumColumns<1>(
+        context, rows, width,
+        [=] __device__(int64_t row, int64_t column, ColumnSums<1> * terms) {
+          const int64_t i = row * width + column;
+          const float product = gradient[i] * Derivative(activation, at[i]);
+          to[i] = product;
+          terms->values[0] += product;
+        },
+        [=] __device__(int64_t column, const ColumnSums<1>& totals) {
+          sums[column] = static_cast<float>(totals.values[0]);
+        });
+  }
 }
 
 }  // namespace cairn::nn::cuda

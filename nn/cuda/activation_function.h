@@ -15,10 +15,12 @@ void ApplyActivation(Context* context, const Activation& activation, int64_t row
                      const float* x, const float* bias, float* sum, float* y);
 
 // to = gradient * the derivative of the activation at x, where y = activation(x). x is not read,
-// and may be null, if activation.differentiates_from_output(). `to` may equal `gradient`.
+// and may be null, if activation.differentiates_from_output(). `to` may equal `gradient`. If `sums`
+// is not null, the sum of each column of `to` is written there, which uses the scratch memory of
+// SumColumns<1>.
 void MultiplyByDerivative(Context* context, const Activation& activation, int64_t rows,
                           int64_t width, const float* x, const float* y, const float* gradient,
-                          float* to);
+                          float* to, float* sums = nullptr);
 
 }  // namespace cairn::nn::cuda
 

@@ -29,8 +29,8 @@ void ActivationTail::Forward(const float* bias, float* output) {
 void ActivationTail::Backward(const float* output, bool before_activation, float* gradient,
                               float* bias_gradient) {
   if (!before_activation && activation_.kind != Activation::Kind::kLinear) {
-    MultiplyByDerivative(context_, activation_, rows_, width_, before_activation_.data(), output,
-                         gradient, gradient);
+    return MultiplyByDerivative(context_, activation_, rows_, width_, before_activation_.data(),
+                                output, gradient, gradient, bias_gradient);
   }
   if (bias_gradient != nullptr) AddUpColumns(context_, rows_, width_, gradient, bias_gradient);
 }

@@ -39,11 +39,20 @@ void Normalize(Context* context, int64_t rows, int64_t channels, double epsilon,
                    });
 }
 
+// The gradients of the variables. Null: not needed.
+struct VariableGradients {
+  float* gamma = nullptr;
+  float* beta = nullptr;
+  // Those of the moving statistics are the batch's.
+  float* mean = nullptr;
+  float* variance = nullptr;
+};
+
 // Writes sum(g) / n and i^2 sum(g (x - mean)) / n of each channel to `means`, see InputGradient,
-// and the gradients of gamma and beta, which are null if they are not needed.
+// and the gradients of the variables.
 void SumGradients(Context* context, int64_t rows, int64_t channels, double epsilon, const float* x,
                   const float* mean, const float* variance, const float* gradient, float* means,
-                  float* gamma_gradient, float* beta_gradient) {
+                  const VariableGradients& variables) {
   const double count = static_cast<double>(rows);
   SumColumns<2>(
       context, rows, channels,
@@ -56,10 +65,12 @@ void SumGradients(Context* context, int64_t rows, int64_t channels, double epsil
         const double inverse = 1 / sqrt(variance[c] + epsilon);
         means[c] = static_cast<float>(totals.values[0] / count);
         means[channels + c] = static_cast<float>(totals.values[1] * inverse * inverse / count);
-        if (gamma_gradient != nullptr) {
-          gamma_gradient[c] = static_cast<float>(totals.values[1] * inverse);
+        if (variables.gamma != nullptr) {
+          variables.gamma[c] = static_cast<float>(totals.values[1] * inverse);
         }
-        if (beta_gradient != nullptr) beta_gradient[c] = static_cast<float>(totals.values[0]);
+        if (variables.beta != nullptr) variables.beta[c] = static_cast<float>(totals.values[0]);
+        if (variables.mean != nullptr) variables.mean[c] = mean[c];
+        if (variables.variance != nullptr) variables.variance[c] = variance[c];
       });
 }
 
@@ -112,14 +123,15 @@ class BatchNormalizationKernel final : public Kernel {
   void Backward(const BackwardArguments& arguments) override {
     if (layer_.trainable()) {
       const absl::Span<float* const> gradients = arguments.variable_gradients;
-      SumGradients(context_, rows_, channels_, layer_.epsilon(), arguments.inputs[0], mean_.data(),
-                   variance_.data(), arguments.output_gradient, means_.data(),
-                   VariableOf(gradients, layer_.gamma()), VariableOf(gradients, layer_.beta()));
-      // Null: the variables are not trained in this pass (Executor::Options::trained).
-      float* const mean = gradients[layer_.moving_mean()];
-      if (mean != nullptr && layer_.uses_batch_statistics()) {
-        CopyStatistics(mean_.data(), variance_.data(), mean, gradients[layer_.moving_variance()]);
+      VariableGradients variables = {.gamma = VariableOf(gradients, layer_.gamma()),
+                                     .beta = VariableOf(gradients, layer_.beta())};
+      // They are null, too, if the variables are not trained (Executor::Options::trained).
+      if (layer_.uses_batch_statistics()) {
+        variables.mean = gradients[layer_.moving_mean()];
+        variables.variance = gradients[layer_.moving_variance()];
       }
+      SumGradients(context_, rows_, channels_, layer_.epsilon(), arguments.inputs[0], mean_.data(),
+                   variance_.data(), arguments.output_gradient, means_.data(), variables);
     }
     if (arguments.input_gradients[0] == nullptr) return;
     InputGradient(context_, rows_, channels_, arguments.inputs[0], mean_.data(), scales_.data(),

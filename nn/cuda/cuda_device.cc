@@ -181,6 +181,11 @@ class NamedKernel final : public Kernel {
     return error.ok() ? status : error;
   }
 
+  absl::Status FindInvalid(const ForwardArguments& arguments) override {
+    context_->Note(cudaSetDevice(ordinal_), "cudaSetDevice");
+    return kernel_->FindInvalid(arguments);
+  }
+
   void Backward(const BackwardArguments& arguments) override {
     context_->SetWork(&backward_);
     context_->Note(cudaSetDevice(ordinal_), "cudaSetDevice");
@@ -207,6 +212,37 @@ size_t PenaltyScratchBytes(const Layer& layer) {
   return bytes;
 }
 
+// The same for a loss.
+class NamedLossKernel final : public LossKernel {
+ public:
+  NamedLossKernel(const std::string& loss, std::unique_ptr<LossKernel> kernel, int ordinal,
+                  cuda::Context* context)
+      : work_(absl::StrCat("loss ", loss)),
+        kernel_(std::move(kernel)),
+        ordinal_(ordinal),
+        context_(context) {}
+
+  absl::Status Compute(const Loss::Batch& batch, float* gradient, double* results,
+                       double* invalid) override {
+    context_->SetWork(&work_);
+    context_->Note(cudaSetDevice(ordinal_), "cudaSetDevice");
+    absl::Status status = kernel_->Compute(batch, gradient, results, invalid);
+    context_->SetWork(nullptr);
+    return status;
+  }
+
+  absl::Status FindInvalid(const Loss::Batch& batch) override {
+    context_->Note(cudaSetDevice(ordinal_), "cudaSetDevice");
+    return kernel_->FindInvalid(batch);
+  }
+
+ private:
+  const std::string work_;
+  const std::unique_ptr<LossKernel> kernel_;
+  const int ordinal_;
+  cuda::Context* const context_;
+};
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Device>> CudaDevice::Create(int ordinal) {
@@ -223,6 +259,7 @@ absl::Status CudaDevice::Initialize() {
       CudaStatus(cudaGetDeviceProperties(&properties, ordinal_), "asking for the GPU's name"));
   name_ = absl::StrCat("cuda:", ordinal_, " (", properties.name, ")");
   CAIRN_ASSIGN_OR_RETURN(context_, cuda::Context::Create(name_));
+  CAIRN_ASSIGN_OR_RETURN(downloads_, Downloads::Create(context_->stream()));
   try {
     context_->ReserveScratch(cuda::kPenaltyScratchBytes);
   } catch (const cuda::OutOfMemory& error) {
@@ -255,6 +292,32 @@ absl::Status CudaDevice::CopyToDevice(void* device, const void* host, size_t byt
 absl::Status CudaDevice::CopyFromDevice(void* host, const void* device, size_t bytes) {
   CAIRN_RETURN_IF_ERROR(Begin());
   return context_->copies().FromDevice(host, device, bytes);
+}
+
+absl::StatusOr<int64_t> CudaDevice::StartCopyFromDevice(void* host, const void* device,
+                                                        size_t bytes) {
+  CAIRN_RETURN_IF_ERROR(Begin());
+  return downloads_->Start(host, device, bytes);
+}
+
+absl::Status CudaDevice::WaitForCopy(int64_t copy) {
+  CAIRN_RETURN_IF_ERROR(Begin());
+  return downloads_->Wait(copy);
+}
+
+absl::StatusOr<void*> CudaDevice::AllocateHost(size_t bytes) {
+  CAIRN_RETURN_IF_ERROR(Begin());
+  void* memory = nullptr;
+  CAIRN_RETURN_IF_ERROR(CudaStatus(cudaMallocHost(&memory, std::max<size_t>(bytes, 1)),
+                                   absl::StrCat("pinning ", bytes, " bytes of memory")));
+  return memory;
+}
+
+void CudaDevice::FreeHost(void* memory) {
+  if (memory == nullptr) return;
+  cudaSetDevice(ordinal_);
+  downloads_->WaitForAll();
+  cudaFreeHost(memory);
 }
 
 absl::Status CudaDevice::Synchronize() {
@@ -343,7 +406,15 @@ absl::StatusOr<std::unique_ptr<Kernel>> CudaDevice::CreateKernel(const Layer& la
 
 absl::StatusOr<std::unique_ptr<LossKernel>> CudaDevice::CreateLossKernel(
     const Loss& loss, std::vector<const Metric*> metrics) {
-  return cuda::CreateLossKernel(loss, std::move(metrics), this);
+  CAIRN_RETURN_IF_ERROR(Begin());
+  try {
+    return std::make_unique<NamedLossKernel>(
+        loss.name(), cuda::CreateLossKernel(loss, std::move(metrics), context_.get()), ordinal_,
+        context_.get());
+  } catch (const cuda::OutOfMemory& error) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("loss ", loss.name(), ": ", std::string(error.status.message())));
+  }
 }
 
 }  // namespace cairn::nn

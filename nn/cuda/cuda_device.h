@@ -7,12 +7,14 @@
 
 #include "absl/status/statusor.h"
 #include "nn/cuda/context.h"
+#include "nn/cuda/downloads.h"
 #include "nn/device.h"
 
 namespace cairn::nn {
 
-// One GPU. All work is submitted to one stream, in the order of the calls. Only Synchronize, Free
-// and CopyFromDevice wait for it, so an error of earlier work may be returned by any later call.
+// One GPU. All work is submitted to one stream, in the order of the calls; the copies of
+// StartCopyFromDevice have another one. Only Synchronize, the Free functions, CopyFromDevice and
+// WaitForCopy wait for it, so an error of earlier work may be returned by any later call.
 // CreateKernel refuses layers without a kernel; doc/cuda.md lists those with one.
 class CudaDevice : public Device {
  public:
@@ -29,6 +31,12 @@ class CudaDevice : public Device {
   void Free(void* memory) override;
   absl::Status CopyToDevice(void* device, const void* host, size_t bytes) override;
   absl::Status CopyFromDevice(void* host, const void* device, size_t bytes) override;
+  absl::StatusOr<int64_t> StartCopyFromDevice(void* host, const void* device,
+                                              size_t bytes) override;
+  absl::Status WaitForCopy(int64_t copy) override;
+  absl::StatusOr<void*> AllocateHost(size_t bytes) override;
+  // Waits for all work submitted before.
+  void FreeHost(void* memory) override;
   absl::Status Synchronize() override;
 
   absl::Status Zero(void* memory, size_t bytes) override;
@@ -59,6 +67,7 @@ class CudaDevice : public Device {
   const int ordinal_;
   std::string name_;
   std::unique_ptr<cuda::Context> context_;
+  std::unique_ptr<Downloads> downloads_;
 };
 
 }  // namespace cairn::nn

@@ -1,8 +1,10 @@
 #include <algorithm>
-#include <numeric>
+#include <cmath>
+#include <cstring>
+#include <utility>
 #include <vector>
 
-#include "nn/cuda/id_reader.h"
+#include "absl/strings/str_cat.h"
 #include "nn/cuda/kernels.h"
 #include "nn/cuda/loops.h"
 #include "nn/layers/embedding.h"
@@ -10,85 +12,183 @@
 namespace cairn::nn::cuda {
 namespace {
 
-void CopyRows(Context* context, int64_t count, int64_t width, const int64_t* ids,
-              const float* table, float* output) {
-  const Divisor columns = width;
-  ForEach(context, count * width, [=] __device__(int64_t i) {
-    const int64_t place = i / columns;
-    output[i] = table[ids[place] * width + (i - place * width)];
-  });
+// An id of the batch and its place in the batch, in the order of (id, place). All keys of a batch
+// are different.
+using Key = uint64_t;
+
+__device__ int64_t IdOf(Key key) { return static_cast<int64_t>(key >> 32); }
+__device__ int64_t PlaceOf(Key key) { return static_cast<int64_t>(key & 0xffffffff); }
+
+// The id at place i, or -1 if it is none of the `rows` of the table. Floats are truncated.
+__device__ int64_t ReadId(const float* input, bool are_floats, int64_t rows, int64_t i) {
+  if (!are_floats) {
+    const int64_t id = reinterpret_cast<const int32_t*>(input)[i];
+    return id >= 0 && id < rows ? id : -1;
+  }
+  const double id = trunc(static_cast<double>(input[i]));
+  return id >= 0 && id < static_cast<double>(rows) ? static_cast<int64_t>(id) : -1;
 }
 
-// Adds the gradients of each row that occurs, in the order of the batch. The places of segment s
-// are order[begins[s]] to order[begins[s + 1]].
-void AddRows(Context* context, int64_t segments, int64_t width, const int64_t* ids,
-             const int64_t* begins, const int64_t* order, const float* gradient, float* table) {
-  const Divisor columns = width;
-  ForEach(context, segments * width, [=] __device__(int64_t i) {
-    const int64_t segment = i / columns;
-    const int64_t column = i - segment * width;
-    float sum = 0;
-    for (int64_t k = begins[segment]; k < begins[segment + 1]; ++k) {
-      sum += gradient[order[k] * width + column];
+constexpr unsigned kSortedByBlock = 512;
+
+// Sorts each kSortedByBlock keys. A key's place is the number of smaller ones.
+__global__ void SortPiecesKernel(int64_t count, const float* input, bool are_floats, int64_t rows,
+                                 Key* keys) {
+  auto* const shared = SharedMemory<Key>();
+  const int64_t begin = int64_t{blockIdx.x} * blockDim.x;
+  const int64_t i = begin + threadIdx.x;
+  const int64_t length = count - begin < blockDim.x ? count - begin : blockDim.x;
+  Key key = 0;
+  if (i < count) {
+    const int64_t id = ReadId(input, are_floats, rows, i);
+    key = (static_cast<Key>(id < 0 ? 0 : id) << 32) | static_cast<Key>(i);
+    shared[threadIdx.x] = key;
+  }
+  __syncthreads();
+  if (i >= count) return;
+  int64_t smaller = 0;
+  for (int64_t k = 0; k < length; ++k) smaller += shared[k] < key;
+  keys[begin + smaller] = key;
+}
+
+// Merges each pair of neighboring sorted pieces of `length` keys: a key moves by the number of
+// smaller ones in the other piece.
+void MergePieces(Context* context, int64_t count, int64_t length, const Key* from, Key* to) {
+  ForEach(context, count, [=] __device__(int64_t i) {
+    const int64_t piece = i / length;
+    const bool is_left = piece % 2 == 0;
+    const int64_t other = (is_left ? piece + 1 : piece - 1) * length;
+    const int64_t begin = other < count ? other : count;
+    int64_t low = begin, high = begin + length < count ? begin + length : count;
+    while (low < high) {
+      const int64_t middle = low + (high - low) / 2;
+      if (from[middle] < from[i]) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
     }
-    table[ids[order[begins[segment]]] * width + column] = sum;
+    to[(is_left ? i : i - length) + (low - begin)] = from[i];
   });
 }
 
-// The host sorts the ids: the sum of a row's gradients needs an order.
+// Keys of one id are added in two steps, so that an id that fills the batch has many threads: first
+// those in a run, which ends at the multiples of kRun, then the sums of the runs.
+constexpr int64_t kRun = 64;
+
+// Adds the gradients of each run to that of its first place, in the order of the batch.
+void AddRuns(Context* context, int64_t count, int64_t width, const Key* keys, float* gradient) {
+  ForEach(context, count * width, [=] __device__(int64_t i) {
+    const int64_t first = i / width;
+    const int64_t column = i % width;
+    const int64_t id = IdOf(keys[first]);
+    if (first % kRun != 0 && IdOf(keys[first - 1]) == id) return;
+    int64_t end = (first / kRun + 1) * kRun;
+    if (end > count) end = count;
+    double sum = 0;
+    for (int64_t k = first; k < end && IdOf(keys[k]) == id; ++k) {
+      sum += gradient[PlaceOf(keys[k]) * width + column];
+    }
+    gradient[PlaceOf(keys[first]) * width + column] = static_cast<float>(sum);
+  });
+}
+
+// Writes the sum of the runs of each id to its row of the table.
+void AddIds(Context* context, int64_t count, int64_t width, const Key* keys, const float* gradient,
+            float* table) {
+  ForEach(context, count * width, [=] __device__(int64_t i) {
+    const int64_t first = i / width;
+    const int64_t column = i % width;
+    const int64_t id = IdOf(keys[first]);
+    if (first != 0 && IdOf(keys[first - 1]) == id) return;
+    double sum = 0;
+    for (int64_t k = first; k < count && IdOf(keys[k]) == id; k = (k / kRun + 1) * kRun) {
+      sum += gradient[PlaceOf(keys[k]) * width + column];
+    }
+    table[id * width + column] = static_cast<float>(sum);
+  });
+}
+
+// The sum of a row's gradients needs an order: the ids are sorted, by rank in small pieces that are
+// then merged.
 class EmbeddingKernel final : public Kernel {
  public:
   EmbeddingKernel(const EmbeddingLayer& layer, const KernelContext& context)
       : context_(context.cuda),
         layer_(layer),
+        ids_are_floats_(layer.inputs()[0].type == proto::FLOAT32),
         count_(context.options.examples * ElementCount(layer.inputs()[0].shape)),
-        reader_(layer, context.options.examples, layer.rows(), "rows", context.cuda),
-        order_(context.cuda, count_),
-        begins_(context.cuda, count_ + 1),
-        host_order_(count_) {}
+        keys_(context.cuda, context.options.training ? count_ : 0),
+        merged_(context.cuda, context.options.training ? count_ : 0) {}
 
   absl::Status Forward(const ForwardArguments& arguments) override {
-    absl::Status status = reader_.Read(arguments.inputs[0]);
+    const float* const input = arguments.inputs[0];
+    const float* const table = arguments.variables[0];
+    float* const output = arguments.output;
+    double* const invalid = arguments.invalid;
+    const int64_t rows = layer_.rows();
+    const int64_t width = layer_.width();
+    const bool are_floats = ids_are_floats_;
+    ForEach(context_, count_ * width, [=] __device__(int64_t i) {
+      const int64_t id = ReadId(input, are_floats, rows, i / width);
+      if (id < 0) *invalid = 1;
+      output[i] = id < 0 ? 0 : table[id * width + i % width];
+    });
+    return absl::OkStatus();
+  }
+
+  // The host looks for the first id that is no row.
+  absl::Status FindInvalid(const ForwardArguments& arguments) override {
+    std::vector<float> input(count_);
+    absl::Status status =
+        context_->copies().FromDevice(input.data(), arguments.inputs[0], count_ * sizeof(float));
     if (!status.ok()) return status;
-    CopyRows(context_, count_, layer_.width(), reader_.ids(), arguments.variables[0],
-             arguments.output);
+    for (const float& word : input) {
+      int32_t id;
+      std::memcpy(&id, &word, sizeof(id));
+      const double number = ids_are_floats_ ? std::trunc(word) : id;
+      if (number >= 0 && number < static_cast<double>(layer_.rows())) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("layer '", layer_.name(), "' (", layer_.class_name(), "): id ",
+                       ids_are_floats_ ? absl::StrCat(word) : absl::StrCat(id),
+                       " is not one of the rows 0 to ", layer_.rows() - 1));
+    }
     return absl::OkStatus();
   }
 
   void Backward(const BackwardArguments& arguments) override {
-    float* const gradient = arguments.variable_gradients[0];
-    if (gradient == nullptr) return;
-    SortIds();
-    context_->Upload(order_.data(), host_order_);
-    context_->Upload(begins_.data(), host_begins_);
-    context_->Zero(gradient, layer_.rows() * layer_.width() * sizeof(float));
-    AddRows(context_, static_cast<int64_t>(host_begins_.size()) - 1, layer_.width(), reader_.ids(),
-            begins_.data(), order_.data(), arguments.output_gradient, gradient);
+    float* const table = arguments.variable_gradients[0];
+    if (table == nullptr) return;
+    const Key* const keys = SortIds(arguments.inputs[0]);
+    context_->Zero(table, layer_.rows() * layer_.width() * sizeof(float));
+    AddRuns(context_, count_, layer_.width(), keys, arguments.output_gradient);
+    AddIds(context_, count_, layer_.width(), keys, arguments.output_gradient, table);
   }
 
  private:
-  void SortIds() {
-    const std::vector<int64_t>& ids = reader_.host_ids();
-    std::iota(host_order_.begin(), host_order_.end(), 0);
-    std::stable_sort(host_order_.begin(), host_order_.end(),
-                     [&ids](int64_t a, int64_t b) { return ids[a] < ids[b]; });
-    host_begins_.clear();
-    for (int64_t k = 0; k < count_; ++k) {
-      const bool is_first = k == 0 || ids[host_order_[k]] != ids[host_order_[k - 1]];
-      if (is_first) host_begins_.push_back(k);
+  const Key* SortIds(const float* input) {
+    unsigned threads = 32;
+    while (threads < kSortedByBlock && threads < count_) threads *= 2;
+    const int64_t blocks = (count_ + threads - 1) / threads;
+    context_->Note(
+        Launch(SortPiecesKernel, static_cast<unsigned>(blocks), threads, threads * sizeof(Key),
+               context_->stream(), count_, input, ids_are_floats_, layer_.rows(), keys_.data()),
+        "cudaLaunchKernel");
+    Key* from = keys_.data();
+    Key* to = merged_.data();
+    for (int64_t length = threads; length < count_; length *= 2) {
+      MergePieces(context_, count_, length, from, to);
+      std::swap(from, to);
     }
-    host_begins_.push_back(count_);
+    return from;
   }
 
   Context* const context_;
   const EmbeddingLayer& layer_;
+  const bool ids_are_floats_;
   const int64_t count_;
-  IdReader reader_;
-  // Places of the batch, sorted by id, and where each id's places begin.
-  DeviceArray<int64_t> order_;
-  DeviceArray<int64_t> begins_;
-  std::vector<int64_t> host_order_;
-  std::vector<int64_t> host_begins_;
+  DeviceArray<Key> keys_;
+  DeviceArray<Key> merged_;
 };
 
 }  // namespace

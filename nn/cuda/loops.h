@@ -303,8 +303,9 @@ __global__ void AddPiecesKernel(int64_t count, int64_t columns, const ColumnSums
   if (threadIdx.y == 0 && column < columns) finish(column, sums);
 }
 
-// Calls term(row, column, &sums) for all elements, which adds to sums->values, then finish(column,
-// sums) with the totals. Uses the scratch memory.
+// Calls term(row, column, &sums) once for each element, which adds to sums->values, then
+// finish(column, sums) with the totals. Few rows take one launch, others two. Uses the scratch
+// memory.
 template <int kSums, typename Term, typename Finish>
 void SumColumns(Context* context, int64_t rows, int64_t columns, Term term, Finish finish) {
   // What a block may have on every GPU.

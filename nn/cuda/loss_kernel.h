@@ -4,18 +4,19 @@
 #include <memory>
 #include <vector>
 
-#include "nn/device.h"
+#include "nn/cuda/context.h"
 #include "nn/kernel.h"
 #include "nn/loss.h"
 #include "nn/metric.h"
 
 namespace cairn::nn::cuda {
 
-// The kernel of every loss and metric. It copies outputs and labels to the host, which computes,
-// and copies the gradient back. These are the model's smallest tensors, but the GPU waits
-// meanwhile. All pointers must outlive the kernel.
+// The kernel of a loss and of the metrics of the same output. If the GPU does not compute one of
+// them (HasLossTerms, HasState), the host computes all: outputs and labels are copied to it and the
+// gradient is copied back, and the GPU waits meanwhile. All pointers must outlive the kernel.
+// Throws OutOfMemory.
 std::unique_ptr<LossKernel> CreateLossKernel(const Loss& loss, std::vector<const Metric*> metrics,
-                                             Device* device);
+                                             Context* context);
 
 }  // namespace cairn::nn::cuda
 

@@ -15,6 +15,7 @@ namespace {
 // Large enough to hide the latency of a copy, small enough to overlap host and GPU within one
 // variable.
 constexpr size_t kBufferBytes = size_t{4} << 20;
+constexpr size_t kAlignment = 64;
 
 }  // namespace
 
@@ -37,9 +38,13 @@ absl::Status StagedCopies::ToDevice(void* device, const void* host, size_t bytes
   char* to = static_cast<char*>(device);
   const char* from = static_cast<const char*>(host);
   while (bytes > 0) {
-    const size_t part = std::min(bytes, kBufferBytes);
+    if (buffers_[turn_].used == kBufferBytes) {
+      turn_ = 1 - turn_;
+      CAIRN_RETURN_IF_ERROR(Wait(buffers_[turn_]));
+      buffers_[turn_].used = 0;
+    }
+    const size_t part = std::min(bytes, kBufferBytes - buffers_[turn_].used);
     CAIRN_RETURN_IF_ERROR(Send(&buffers_[turn_], to, from, part));
-    turn_ = 1 - turn_;
     to += part;
     from += part;
     bytes -= part;
@@ -66,15 +71,17 @@ absl::Status StagedCopies::FromDevice(void* host, const void* device, size_t byt
 }
 
 absl::Status StagedCopies::Send(Buffer* buffer, void* device, const char* host, size_t bytes) {
-  CAIRN_RETURN_IF_ERROR(Wait(*buffer));
-  std::memcpy(buffer->memory.get(), host, bytes);
-  CAIRN_RETURN_IF_ERROR(CudaStatus(
-      cudaMemcpyAsync(device, buffer->memory.get(), bytes, cudaMemcpyHostToDevice, stream_),
-      absl::StrCat("copying ", bytes, " bytes to the GPU")));
+  char* const staged = buffer->memory.get() + buffer->used;
+  std::memcpy(staged, host, bytes);
+  buffer->used =
+      std::min(kBufferBytes, (buffer->used + bytes + kAlignment - 1) / kAlignment * kAlignment);
+  CAIRN_RETURN_IF_ERROR(
+      CudaStatus(cudaMemcpyAsync(device, staged, bytes, cudaMemcpyHostToDevice, stream_),
+                 absl::StrCat("copying ", bytes, " bytes to the GPU")));
   return CudaStatus(cudaEventRecord(buffer->copied.get(), stream_), "recording an event");
 }
 
-// No wait for the buffer's last copy to the device: this copy follows it in the stream's order.
+// No wait for the buffer's copies to the device: this copy follows them in the stream's order.
 absl::Status StagedCopies::Fetch(Buffer* buffer, const char* device, size_t bytes) {
   CAIRN_RETURN_IF_ERROR(CudaStatus(
       cudaMemcpyAsync(buffer->memory.get(), device, bytes, cudaMemcpyDeviceToHost, stream_),

@@ -11,13 +11,15 @@
 namespace cairn::nn {
 
 // Copies between pageable host memory and one GPU, in the order of a stream, through two pinned
-// buffers: while the GPU transfers one buffer, the host fills or drains the other. The stream must
-// outlive the object. The GPU must be the calling thread's current one. Used by one thread.
+// buffers: while the GPU transfers one buffer, the host fills or drains the other. A buffer holds
+// many small copies, so that ToDevice rarely waits. The stream must outlive the object. The GPU
+// must be the calling thread's current one. Used by one thread.
 class StagedCopies {
  public:
   static absl::StatusOr<std::unique_ptr<StagedCopies>> Create(cudaStream_t stream);
 
-  // Returns when `host` has been read. The copy completes later, in the stream's order.
+  // Returns when `host` has been read. The copy completes later, in the stream's order. Waits only
+  // if both buffers are full.
   absl::Status ToDevice(void* device, const void* host, size_t bytes);
   // Returns when `host` has been written.
   absl::Status FromDevice(void* host, const void* device, size_t bytes);
@@ -25,6 +27,8 @@ class StagedCopies {
  private:
   struct Buffer {
     PinnedMemory memory;
+    // The bytes at the beginning that copies to the device may still read.
+    size_t used = 0;
     // Recorded after the last copy from or to `memory`.
     CudaEvent copied;
   };
@@ -37,7 +41,7 @@ class StagedCopies {
 
   const cudaStream_t stream_;
   std::array<Buffer, 2> buffers_;
-  // The buffer that the next ToDevice uses first.
+  // The buffer that ToDevice fills.
   size_t turn_ = 0;
 };
 

@@ -167,6 +167,13 @@ class CategoricalCrossentropy final : public CategoricalLoss {
   Activation::Kind fused_activation() const override {
     return from_logits_ ? Activation::Kind::kLinear : Activation::Kind::kSoftmax;
   }
+  LossSpec spec() const override {
+    return {.kind = LossSpec::Kind::kCategoricalCrossentropy,
+            .from_logits = from_logits_,
+            .label_smoothing = smoothing_,
+            .has_ignored_class = ignored_.has_value(),
+            .ignored_class = ignored_.value_or(0)};
+  }
 
   absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const override {
     const int64_t classes = batch.shape->back();
@@ -220,6 +227,10 @@ class GeneralizedCrossentropy final : public CategoricalLoss {
   explicit GeneralizedCrossentropy(double q)
       : CategoricalLoss("categorical_generalized_cross_entropy", proto::INT32), q_(q) {}
 
+  LossSpec spec() const override {
+    return {.kind = LossSpec::Kind::kGeneralizedCrossentropy, .q = q_};
+  }
+
   absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const override {
     const int64_t classes = batch.shape->back();
     const int64_t positions = ElementCount(*batch.shape) / classes;
@@ -257,6 +268,15 @@ struct FocalOptions {
     if (config.has_alpha()) alpha = config.alpha();
     if (config.has_gamma()) gamma = config.gamma();
   }
+
+  LossSpec Spec(LossSpec::Kind kind) const {
+    return {.kind = kind,
+            .from_logits = from_logits,
+            .label_smoothing = smoothing,
+            .alpha = alpha,
+            .gamma = gamma,
+            .balances_classes = balances};
+  }
 };
 
 // x^gamma and its derivative, which is 0 at 0 as the terms that it multiplies are.
@@ -266,6 +286,7 @@ struct CategoricalFocalDistance {
   FocalOptions options;
 
   CategoricalFocalDistance For(const Loss::Batch&, int64_t) const { return *this; }
+  LossSpec spec() const { return options.Spec(LossSpec::Kind::kCategoricalFocalCrossentropy); }
 
   double operator()(const float* output, const float* label, int64_t count, float factor,
                     float* gradient) const {
@@ -301,6 +322,7 @@ struct BinaryFocalDistance {
   FocalOptions options;
 
   BinaryFocalDistance For(const Loss::Batch&, int64_t) const { return *this; }
+  LossSpec spec() const { return options.Spec(LossSpec::Kind::kBinaryFocalCrossentropy); }
   Activation::Kind fused_activation() const { return Activation::Kind::kLinear; }
 
   double operator()(float output, float label, float* derivative) const {
@@ -334,6 +356,11 @@ struct BinaryDistance {
 
   Activation::Kind fused_activation() const {
     return from_logits ? Activation::Kind::kLinear : Activation::Kind::kSigmoid;
+  }
+  LossSpec spec() const {
+    return {.kind = LossSpec::Kind::kBinaryCrossentropy,
+            .from_logits = from_logits,
+            .label_smoothing = smoothing};
   }
 
   double operator()(float output, float label, float* derivative) const {

@@ -16,6 +16,7 @@ namespace cairn::nn {
 //   // The distance for one batch, which has `elements` labels.
 //   Distance For(const Loss::Batch& batch, int64_t elements) const;
 //   Activation::Kind fused_activation() const;
+//   LossSpec spec() const;
 //   // Returns the distance and sets its derivative with respect to `output` (initially 0).
 //   double operator()(float output, float label, float* derivative) const;
 template <typename Distance>
@@ -29,6 +30,7 @@ class ElementwiseLoss final : public Loss {
     return fits ? absl::OkStatus() : LabelShapeError(name(), output, labels, output);
   }
   int64_t LabelCount(const Shape& output) const override { return ElementCount(output); }
+  LossSpec spec() const override { return distance_.spec(); }
   Activation::Kind fused_activation() const override { return distance_.fused_activation(); }
 
   absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const override {

@@ -19,6 +19,9 @@ struct HingeDistance {
                         [](float label) { return label == 0 || label == 1; })};
   }
   Activation::Kind fused_activation() const { return Activation::Kind::kLinear; }
+  LossSpec spec() const {
+    return {.kind = squared ? LossSpec::Kind::kSquaredHinge : LossSpec::Kind::kHinge};
+  }
 
   double operator()(float output, float label, float* derivative) const {
     const float side = zeros_are_negative ? 2 * label - 1 : label;
@@ -31,6 +34,7 @@ struct HingeDistance {
 
 struct CategoricalHingeDistance {
   CategoricalHingeDistance For(const Loss::Batch&, int64_t) const { return *this; }
+  LossSpec spec() const { return {.kind = LossSpec::Kind::kCategoricalHinge}; }
 
   double operator()(const float* output, const float* label, int64_t count, float factor,
                     float* gradient) const {
@@ -52,6 +56,7 @@ struct CategoricalHingeDistance {
 
 struct WassersteinDistance {
   WassersteinDistance For(const Loss::Batch&, int64_t) const { return *this; }
+  LossSpec spec() const { return {.kind = LossSpec::Kind::kWasserstein}; }
   Activation::Kind fused_activation() const { return Activation::Kind::kLinear; }
 
   double operator()(float output, float label, float* derivative) const {

@@ -15,6 +15,7 @@ namespace cairn::nn {
 // Distance is a value type with
 //   // As for ElementwiseLoss.
 //   Distance For(const Loss::Batch& batch, int64_t elements) const;
+//   LossSpec spec() const;
 //   // Returns the distance of `count` outputs from as many labels. If `gradient` is not null,
 //   // writes factor x the derivatives to it.
 //   double operator()(const float* output, const float* label, int64_t count, float factor,
@@ -30,6 +31,7 @@ class RowLoss final : public Loss {
                                                : LabelShapeError(name(), output, labels, output);
   }
   int64_t LabelCount(const Shape& output) const override { return ElementCount(output); }
+  LossSpec spec() const override { return distance_.spec(); }
 
   absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const override {
     const int64_t count = batch.shape->back();

@@ -15,6 +15,7 @@ constexpr float kEpsilon = 1e-7f;
 
 struct KlDistance {
   KlDistance For(const Loss::Batch&, int64_t) const { return *this; }
+  LossSpec spec() const { return {.kind = LossSpec::Kind::kKlDivergence}; }
 
   double operator()(const float* output, const float* label, int64_t count, float factor,
                     float* gradient) const {
@@ -32,6 +33,7 @@ struct KlDistance {
 
 struct CosineDistance {
   CosineDistance For(const Loss::Batch&, int64_t) const { return *this; }
+  LossSpec spec() const { return {.kind = LossSpec::Kind::kCosineSimilarity}; }
 
   double operator()(const float* output, const float* label, int64_t count, float factor,
                     float* gradient) const {

@@ -12,6 +12,12 @@ class AucAccumulator final : public MetricAccumulator {
   explicit AucAccumulator(const AucOptions& options) : options_(options) {}
 
   int state_size() const override { return 2 * options_.thresholds; }
+  MetricSpec spec() const override {
+    return {.kind = MetricSpec::Kind::kAuc,
+            .class_id = options_.class_id,
+            .thresholds = options_.thresholds,
+            .from_logits = options_.from_logits};
+  }
 
   void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     const int64_t count = batch.examples * ElementCount(*batch.shape);

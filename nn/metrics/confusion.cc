@@ -10,6 +10,16 @@ class ConfusionAccumulator final : public MetricAccumulator {
   explicit ConfusionAccumulator(const ConfusionOptions& options) : options_(options) {}
 
   int state_size() const override { return static_cast<int>(options_.kinds.size()); }
+  MetricSpec spec() const override {
+    MetricSpec spec{.kind = MetricSpec::Kind::kConfusion,
+                    .k = options_.top_k,
+                    .threshold = options_.threshold,
+                    .class_id = options_.class_id};
+    for (const Confusion kind : options_.kinds) {
+      spec.kinds[spec.kind_count++] = static_cast<int>(kind);
+    }
+    return spec;
+  }
 
   void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     const int64_t elements = ElementCount(*batch.shape);

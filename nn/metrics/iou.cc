@@ -17,6 +17,9 @@ class IouAccumulator final : public MetricAccumulator {
   IouAccumulator(bool sparse, int64_t classes) : sparse_(sparse), classes_(classes) {}
 
   int state_size() const override { return static_cast<int>(3 * classes_); }
+  MetricSpec spec() const override {
+    return {.kind = MetricSpec::Kind::kIou, .sparse = sparse_, .classes = classes_};
+  }
 
   void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     const int64_t rows = batch.examples * (ElementCount(*batch.shape) / classes_);
@@ -42,6 +45,9 @@ class BinaryIouAccumulator final : public MetricAccumulator {
   explicit BinaryIouAccumulator(float threshold) : threshold_(threshold) {}
 
   int state_size() const override { return 6; }
+  MetricSpec spec() const override {
+    return {.kind = MetricSpec::Kind::kBinaryIou, .threshold = threshold_, .classes = 2};
+  }
 
   void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     const int64_t count = batch.examples * ElementCount(*batch.shape);

@@ -22,6 +22,10 @@ class CategoricalAccuracy final : public MeanAccumulator {
  public:
   CategoricalAccuracy(bool sparse, int64_t k) : sparse_(sparse), k_(k) {}
 
+  MetricSpec spec() const override {
+    return {.kind = MetricSpec::Kind::kCategoricalAccuracy, .sparse = sparse_, .k = k_};
+  }
+
   void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     const int64_t classes = batch.shape->back();
     const int64_t rows = batch.examples * (ElementCount(*batch.shape) / classes);
@@ -55,6 +59,10 @@ class BinaryAccuracy final : public MeanAccumulator {
  public:
   explicit BinaryAccuracy(float threshold) : threshold_(threshold) {}
 
+  MetricSpec spec() const override {
+    return {.kind = MetricSpec::Kind::kBinaryAccuracy, .threshold = threshold_};
+  }
+
   void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     const int64_t count = batch.examples * ElementCount(*batch.shape);
     const float* labels = static_cast<const float*>(batch.labels);
@@ -73,6 +81,10 @@ class BinaryAccuracy final : public MeanAccumulator {
 class Correlation final : public MeanAccumulator {
  public:
   explicit Correlation(bool concordance) : concordance_(concordance) {}
+
+  MetricSpec spec() const override {
+    return {.kind = MetricSpec::Kind::kCorrelation, .concordance = concordance_};
+  }
 
   void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     const int64_t count = batch.shape->back();
@@ -111,6 +123,10 @@ class LossMean final : public MeanAccumulator {
  public:
   LossMean(std::unique_ptr<Loss> loss, double sign) : loss_(std::move(loss)), sign_(sign) {}
 
+  MetricSpec spec() const override {
+    return {.kind = MetricSpec::Kind::kLossMean, .loss = loss_.get(), .sign = sign_};
+  }
+
   void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     Loss::Batch unweighted = batch;
     unweighted.weights = nullptr;
@@ -126,6 +142,8 @@ class LossMean final : public MeanAccumulator {
 
 class OwnLossMean final : public MeanAccumulator {
  public:
+  MetricSpec spec() const override { return {.kind = MetricSpec::Kind::kOwnLossMean}; }
+
   void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     state[0] += batch.loss_sum;
     state[1] += static_cast<double>(batch.examples);
@@ -138,6 +156,11 @@ class WeightedAccumulator final : public MetricAccumulator {
       : accumulator_(std::move(accumulator)), label_count_(label_count) {}
 
   int state_size() const override { return accumulator_->state_size(); }
+  MetricSpec spec() const override {
+    MetricSpec spec = accumulator_->spec();
+    spec.weighted = true;
+    return spec;
+  }
 
   void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     if (batch.weights == nullptr) return accumulator_->Accumulate(batch, state);

@@ -15,6 +15,12 @@ class FBetaAccumulator final : public MetricAccumulator {
       : options_(options), classes_(classes) {}
 
   int state_size() const override { return static_cast<int>(3 * classes_); }
+  MetricSpec spec() const override {
+    return {.kind = MetricSpec::Kind::kFBeta,
+            .threshold = options_.threshold.value_or(0),
+            .has_threshold = options_.threshold.has_value(),
+            .classes = classes_};
+  }
 
   void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     const float* output = batch.output;
@@ -52,6 +58,7 @@ class R2Accumulator final : public MetricAccumulator {
   explicit R2Accumulator(int64_t classes) : classes_(classes) {}
 
   int state_size() const override { return static_cast<int>(1 + 3 * classes_); }
+  MetricSpec spec() const override { return {.kind = MetricSpec::Kind::kR2, .classes = classes_}; }
 
   void Accumulate(const Loss::Batch& batch, absl::Span<double> state) const override {
     const float* labels = static_cast<const float*>(batch.labels);

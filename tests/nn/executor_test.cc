@@ -263,6 +263,29 @@ TEST_F(ExecutorTest, GradientsArriveFromTheLastLayerToTheFirst) {
   EXPECT_EQ(order, std::vector<int>({6, 7, 2, 3, 4, 5, 0, 1}));
 }
 
+TEST_F(ExecutorTest, AStepReportsTheResultsAndThenTheGradientsThatAreWanted) {
+  const auto executor = CreateFor({kOne, {"d", "Dense", R"({"units": 1})"}}, "mse", 2);
+  const float ones[] = {1, 1};
+  const float labels[] = {3, 1};
+  for (const bool wanted : {true, false}) {
+    std::vector<int> order;
+    const absl::Status status = executor->Step(
+        {.size = 2, .inputs = {ones}, .labels = {labels}},
+        [&](const Executor::BatchResults& results) {
+          EXPECT_TRUE(order.empty());
+          EXPECT_EQ(results.examples, 2);
+          EXPECT_DOUBLE_EQ(results.loss_sum, 9 + 1);
+          return wanted;
+        },
+        [&](int variable) {
+          order.push_back(variable);
+          EXPECT_FLOAT_EQ(executor->gradient(variable)[0], -4);
+        });
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_EQ(order, wanted ? std::vector<int>({0, 1}) : std::vector<int>());
+  }
+}
+
 TEST_F(ExecutorTest, MovingStatisticsAreTheBatchsMeanAndBiasedVariance) {
   const auto executor = CreateFor({kOne, {"norm", "BatchNormalization"}}, "mse", 4);
   const float values[] = {1, 2, 3, 6};

@@ -33,6 +33,7 @@ class Fault:
 
 
 CUDA_DEVICE_TEST = "//tests/nn/cuda_on_host:cuda_device_test"
+LOSS_KERNEL_TEST = "//tests/nn/cuda_on_host:loss_kernel_test"
 CUDA_LAYERS_TEST = "//tests/nn/cuda_on_host:layers_seed_1_test"
 CUDA_CONVOLUTION_TEST = "//tests/nn/cuda_on_host:convolution_test"
 
@@ -205,8 +206,27 @@ FAULTS = [
           "scratch.unit_sums[element] - scratch.cosine_sums[i] * scratch.units[element]",
           "scratch.unit_sums[element]", CUDA_DEVICE_TEST),
     Fault("cuda: an id that occurs twice gets one gradient", "nn/cuda/embedding_kernel.cu",
-          "k < begins[segment + 1]; ++k",
-          "k < begins[segment] + 1; ++k", CUDA_LAYERS_TEST),
+          "k < end && IdOf(keys[k]) == id; ++k",
+          "k < first + 1 && IdOf(keys[k]) == id; ++k", CUDA_LAYERS_TEST),
+    Fault("cuda: runs of one id are added up to the first one", "nn/cuda/embedding_kernel.cu",
+          "k < count && IdOf(keys[k]) == id; k = (k / kRun + 1) * kRun",
+          "k < first + 1; k = (k / kRun + 1) * kRun", CUDA_DEVICE_TEST),
+    Fault("cuda: a wrong id is not reported", "nn/cuda/embedding_kernel.cu",
+          "if (id < 0) *invalid = 1;",
+          "if (id < 0) *invalid = 0;", CUDA_DEVICE_TEST),
+    Fault("cuda: teams of rows share one sum", "nn/cuda/row_sums.h",
+          "const double result = own[-int64_t{threadIdx.x}];",
+          "const double result = shared_[0];", LOSS_KERNEL_TEST),
+    Fault("cuda: items are counted before they are there", "nn/cuda/row_sums.h",
+          "    if (row < rows) items[threadIdx.x] = make_item(row);\n    __syncthreads();\n",
+          "    if (row < rows) items[threadIdx.x] = make_item(row);\n", LOSS_KERNEL_TEST),
+    Fault("cuda: the gradient of a clipped probability is not 0", "nn/cuda/loss_terms.cu",
+          "const bool is_live = y != 0 && !IsClipped(row.output[c] / sum);",
+          "const bool is_live = y != 0;", LOSS_KERNEL_TEST),
+    Fault("cuda: a gradient is copied before it is computed", "nn/cuda/downloads.cc",
+          "  CAIRN_RETURN_IF_ERROR(CudaStatus(cudaStreamWaitEvent(stream_.get(), computed_.get(), 0),\n"
+          "                                   \"ordering a copy after an event\"));\n",
+          "", CUDA_DEVICE_TEST),
     Fault("cuda: a difference's second gradient has the first one's sign",
           "nn/cuda/merge_kernel.cu",
           "    if (kind_ == Kind::kSubtract && i > 0) factor = -1;\n",
@@ -230,7 +250,7 @@ FAULTS = [
           "if (block.first() == 0) sums[piece] = sum;",
           "if (block.first() == 0) sums[0] = sum;", CUDA_DEVICE_TEST),
     Fault("cuda: a pinned buffer is written while it is copied", "nn/cuda/staged_copies.cc",
-          "  CAIRN_RETURN_IF_ERROR(Wait(*buffer));\n",
+          "      CAIRN_RETURN_IF_ERROR(Wait(buffers_[turn_]));\n",
           "", CUDA_DEVICE_TEST),
     Fault("cuda: a copy to the host is read before it is there", "nn/cuda/staged_copies.cc",
           "    CAIRN_RETURN_IF_ERROR(Wait(buffers_[current]));\n",

@@ -12,6 +12,4 @@ std::unique_ptr<Device> CreateConformanceDevice() {
   return *std::move(device);
 }
 
-bool ConformanceDeviceHasAllLayers() { return false; }
-
 }  // namespace cairn::nn::testing

@@ -45,6 +45,24 @@ void SetDeviceCount(int count);
 // The number of kernels that have run since the program started.
 int64_t KernelCount();
 
+// The calls since ResetCounts.
+struct Counts {
+  int64_t kernels = 0;   // Launches of kernels.
+  int64_t products = 0;  // Calls of cuBLAS.
+  int64_t fills = 0;     // cudaMemsetAsync, and copies within the device.
+  int64_t copies_to_device = 0;
+  int64_t copies_from_device = 0;
+  int64_t bytes_to_device = 0;
+  int64_t bytes_from_device = 0;
+  int64_t waits = 0;  // Calls that block the host until a device has worked.
+  // Work that the host submitted after it had waited.
+  int64_t submitted_after_wait = 0;
+
+  int64_t launches() const { return kernels + products + fills; }
+};
+Counts CountsOfCalls();
+void ResetCounts();
+
 }  // namespace cuda_on_host
 
 #endif  // CAIRN_TESTS_NN_CUDA_ON_HOST_CUDA_ON_HOST_H_

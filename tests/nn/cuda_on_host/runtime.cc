@@ -125,6 +125,7 @@ struct Runtime {
   uint64_t seed = 1;
   uint64_t draws = 0;
   int64_t kernels = 0;
+  Counts counts;
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<Stream*> streams;
   std::map<Event*, std::shared_ptr<Event>> events;
@@ -272,9 +273,24 @@ void SetDeviceCount(int count) {
 
 int64_t KernelCount() { return TheRuntime().kernels; }
 
+Counts CountsOfCalls() {
+  Call call("");
+  return call.runtime.counts;
+}
+
+void ResetCounts() {
+  Call call("");
+  call.runtime.counts = {};
+}
+
 cudaError_t Enqueue(const char* name, cudaStream_t stream, Work work) {
   Call call(name);
   if (const cudaError_t error = call.Failure(); error != cudaSuccess) return error;
+  Counts& counts = call.runtime.counts;
+  counts.kernels += std::strcmp(name, "cudaLaunchKernel") == 0;
+  counts.products += std::strncmp(name, "cublas", 6) == 0;
+  counts.fills += std::strcmp(name, "cudaMemsetAsync") == 0;
+  counts.submitted_after_wait += counts.waits > 0;
   stream->entries.push_back({.work = std::move(work)});
   return cudaSuccess;
 }
@@ -370,6 +386,7 @@ cudaError_t cudaMalloc(void** memory, size_t bytes) {
 cudaError_t cudaFree(void* memory) {
   Call call("cudaFree");
   if (memory == nullptr) return cudaSuccess;
+  ++call.runtime.counts.waits;
   cuda_on_host::Drain(&call.runtime, cuda_on_host::current_device);
   if (!call.device().heap.Free(memory)) return call.Return(cudaErrorInvalidValue);
   return call.Failure();
@@ -401,6 +418,12 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
                      cuda_on_host::IsDeviceMemory(call.runtime, from) != from_device)) {
     return call.Return(cudaErrorInvalidValue);
   }
+  cuda_on_host::Counts& counts = call.runtime.counts;
+  counts.fills += to_device && from_device;
+  counts.copies_to_device += !from_device;
+  counts.copies_from_device += !to_device;
+  counts.bytes_to_device += from_device ? 0 : static_cast<int64_t>(bytes);
+  counts.bytes_from_device += to_device ? 0 : static_cast<int64_t>(bytes);
   if (!from_device && !cuda_on_host::IsPinned(call.runtime, from)) {
     // CUDA has read pageable memory when the call returns.
     const std::string copy(static_cast<const char*>(from), bytes);
@@ -443,6 +466,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   Call call("cudaStreamSynchronize");
+  ++call.runtime.counts.waits;
   cuda_on_host::RunUntil(&call.runtime, [stream] { return stream->entries.empty(); });
   return call.Failure();
 }
@@ -478,6 +502,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   Call call("cudaEventSynchronize");
+  ++call.runtime.counts.waits;
   cuda_on_host::RunUntil(&call.runtime, [event] { return event->done >= event->recorded; });
   return call.Failure();
 }

@@ -10,8 +10,6 @@ namespace cairn::nn::testing {
 // The device that the conformance suite and steps_test.cc test. Each test program links one
 // definition. Null: this machine does not have it.
 std::unique_ptr<Device> CreateConformanceDevice();
-// If false, cases with a layer that the device refuses are skipped.
-bool ConformanceDeviceHasAllLayers();
 
 }  // namespace cairn::nn::testing
 

@@ -5,6 +5,4 @@ namespace cairn::nn::testing {
 
 std::unique_ptr<Device> CreateConformanceDevice() { return std::make_unique<CpuDevice>(); }
 
-bool ConformanceDeviceHasAllLayers() { return true; }
-
 }  // namespace cairn::nn::testing

@@ -131,6 +131,7 @@ class GuardedDevice final : public CpuDevice {
     absl::Status Forward(const ForwardArguments& arguments) override {
       device_->CheckAll(arguments.inputs, arguments.variables, arguments.masks);
       device_->CheckOwned(arguments.output);
+      device_->CheckOwned(arguments.invalid);
       const Access access(device_);
       return kernel_->Forward(arguments);
     }
@@ -152,15 +153,16 @@ class GuardedDevice final : public CpuDevice {
    public:
     GuardedLossKernel(GuardedDevice* device, std::unique_ptr<LossKernel> kernel)
         : device_(device), kernel_(std::move(kernel)) {}
-    absl::Status Compute(const Loss::Batch& batch, float* gradient, double* results) override {
+    absl::Status Compute(const Loss::Batch& batch, float* gradient, double* results,
+                         double* invalid) override {
       for (const void* array :
            {static_cast<const void*>(batch.output), batch.labels,
             static_cast<const void*>(batch.weights), static_cast<const void*>(gradient),
-            static_cast<const void*>(results)}) {
+            static_cast<const void*>(results), static_cast<const void*>(invalid)}) {
         device_->CheckOwned(array);
       }
       const Access access(device_);
-      return kernel_->Compute(batch, gradient, results);
+      return kernel_->Compute(batch, gradient, results, invalid);
     }
 
    private:

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "common/random.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/cpu/cpu_device.h"
 #include "nn/executor.h"
@@ -19,6 +21,8 @@
 
 namespace cairn::nn::testing {
 namespace {
+
+using ::testing::ElementsAreArray;
 
 constexpr int64_t kBatchSize = 3;
 
@@ -194,6 +198,108 @@ TEST_F(StepsTest, AnIdOutOfRangeIsRefusedAndTheNextBatchComputed) {
   }
   const int32_t right[] = {3, 0};
   EXPECT_TRUE(executor->Forward({.size = 1, .inputs = {right}}, /*training=*/false).ok());
+}
+
+TEST_F(StepsTest, LargeRecurrentLayersAreComputedAsByTheCpu) {
+  const auto model = ModelOf(
+      {{"input", "InputLayer", R"({"batch_shape": [null, 9, 5]})"},
+       {"both", "Bidirectional", R"({"layer": {"class_name": "LSTM", "config": {"units": 34,
+                  "return_sequences": true, "dropout": 0.2}}, "merge_mode": "mul"})"},
+       {"gru", "GRU", R"({"units": 19, "return_sequences": true, "recurrent_dropout": 0.3})"},
+       {"old", "GRU", R"({"units": 17, "reset_after": false, "return_sequences": true})"},
+       {"images", "Reshape", R"({"target_shape": [3, 3, 17, 1]})"},
+       {"conv", "ConvLSTM2D", R"({"filters": 7, "kernel_size": 2, "strides": 2})"},
+       {"flat", "Flatten"},
+       {"last", "Dense", R"({"units": 3, "activation": "softmax"})"}});
+  const Objective objective(LossNamed("sparse_categorical_crossentropy"));
+  ExpectStepOfTheCpu(*model, objective, /*size=*/37, device_.get());
+}
+
+// More positions than a block has threads.
+TEST_F(StepsTest, AttentionToManyPositionsIsComputedAsByTheCpu) {
+  const auto model =
+      ModelOf({{"query", "InputLayer", R"({"batch_shape": [null, 3, 5]})"},
+               {"long", "InputLayer", R"({"batch_shape": [null, 300, 2]})"},
+               {"value", "Dense", R"({"units": 5})", {"long"}},
+               {"heads",
+                "MultiHeadAttention",
+                R"({"num_heads": 2, "key_dim": 3, "dropout": 0.2})",
+                {"query", "value"}},
+               {"dots", "Attention", R"({"use_scale": true, "dropout": 0.3})", {"heads", "value"}},
+               {"sums", "AdditiveAttention", "{}", {"dots", "value"}},
+               {"flat", "Flatten"},
+               {"last", "Dense", R"({"units": 3, "activation": "softmax"})"}});
+  const Objective objective(LossNamed("sparse_categorical_crossentropy"));
+  ExpectStepOfTheCpu(*model, objective, kBatchSize, device_.get());
+}
+
+// Of the rows and of the columns of matrices of both shapes.
+TEST_F(StepsTest, OrthogonalPenaltiesAreThoseOfTheCpu) {
+  constexpr char kDense[] = R"({"units": %d, "kernel_regularizer": {
+      "class_name": "OrthogonalRegularizer", "config": {"factor": 0.3, "mode": "%s"}}})";
+  const auto model = ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 5]})"},
+                              {"wide", "Dense", absl::StrFormat(kDense, 37, "columns")},
+                              {"narrow", "Dense", absl::StrFormat(kDense, 3, "rows")},
+                              {"last", "Dense", absl::StrFormat(kDense, 3, "columns")}});
+  const Objective objective(LossNamed("mean_squared_error"));
+  ExpectStepOfTheCpu(*model, objective, /*size=*/3, device_.get());
+}
+
+TEST_F(StepsTest, ValuesThatAreNoIdsAreThoseOfTheCpu) {
+  const auto model = ModelOf({{"ids", "InputLayer", R"({"batch_shape": [null, 2]})"},
+                              {"hot", "CategoryEncoding", R"({"num_tokens": 4})"}});
+  auto executor = *Executor::Create(model.get(), nullptr, {.batch_size = 1}, device_.get());
+  const float wrong[] = {3.5, 4.5};
+  EXPECT_EQ(Message(executor->Forward({.size = 1, .inputs = {wrong}}, /*training=*/false).status()),
+            "layer 'hot' (CategoryEncoding): id 4.5 is not one of the tokens 0 to 3");
+  // NaN is in the last bin on the CPU, too.
+  const auto bins = ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 3]})"},
+                             {"bins", "Discretization", R"({"bin_boundaries": [0, 1]})"}});
+  executor = *Executor::Create(bins.get(), nullptr, {.batch_size = 1}, device_.get());
+  const float values[] = {0, std::nanf(""), -1};
+  ASSERT_TRUE(executor->Forward({.size = 1, .inputs = {values}}, /*training=*/false).ok());
+  EXPECT_THAT(*executor->output(0), ElementsAreArray({1.0f, 2.0f, 0.0f}));
+}
+
+// An id and a class label: the first error in the order of the layers is reported, with the
+// results.
+TEST_F(StepsTest, ABatchWithAWrongIdOrClassLabelIsRefusedAndTheNextOneComputed) {
+  const auto model =
+      ModelOf({{"ids", "InputLayer", R"({"batch_shape": [null, 2], "dtype": "int32"})"},
+               {"table", "Embedding", R"({"input_dim": 4, "output_dim": 5})"},
+               {"flat", "Flatten"},
+               {"kind", "Dense", R"({"units": 3, "activation": "softmax"})"}});
+  const Objective objective(LossNamed("sparse_categorical_crossentropy"));
+  auto executor = *Executor::Create(model.get(), &objective, {.batch_size = 2}, device_.get());
+  const int32_t right_ids[] = {3, 0, 1, 2}, wrong_ids[] = {3, 0, 4, -7};
+  const int32_t right_labels[] = {2, 0}, large_label[] = {1, 3}, negative_label[] = {-1, 3};
+  const auto step = [&](const int32_t* ids, const int32_t* labels) {
+    int calls = 0;
+    const absl::Status status = executor->Step(
+        {.size = 2, .inputs = {ids}, .labels = {labels}}, [&](const auto&) { return ++calls != 0; },
+        [&](int) { ++calls; });
+    // The results and the gradients of all variables, or nothing.
+    EXPECT_EQ(calls, status.ok() ? 4 : 0);
+    return status;
+  };
+  EXPECT_EQ(Message(step(right_ids, large_label)),
+            "loss sparse_categorical_crossentropy: label 3 is not one of the classes 0 to 2");
+  EXPECT_EQ(Message(step(right_ids, negative_label)),
+            "loss sparse_categorical_crossentropy: label -1 is not one of the classes 0 to 2");
+  EXPECT_EQ(Message(step(wrong_ids, large_label)),
+            "layer 'table' (Embedding): id 4 is not one of the rows 0 to 3");
+  EXPECT_TRUE(step(right_ids, right_labels).ok());
+}
+
+// An id that fills a batch, and more ids than one block sorts.
+TEST_F(StepsTest, GradientsOfManyIdsAreThoseOfTheCpu) {
+  const auto model =
+      ModelOf({{"ids", "InputLayer", R"({"batch_shape": [null, 150], "dtype": "int32"})"},
+               {"table", "Embedding", R"({"input_dim": 4, "output_dim": 2})"},
+               {"flat", "Flatten"},
+               {"last", "Dense", R"({"units": 2})"}});
+  const Objective objective(LossNamed("mean_squared_error"));
+  ExpectStepOfTheCpu(*model, objective, /*size=*/9, device_.get());
 }
 
 }  // namespace
