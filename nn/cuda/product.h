@@ -8,14 +8,13 @@
 namespace cairn::nn::cuda {
 
 // A product of row-major matrices, c = op(a) op(b), or a batch of them. op transposes if the
-// options say so. With `adds` the product is added to c.
+// options say so.
 struct Product {
   int64_t rows = 0;     // of op(a) and c
   int64_t columns = 0;  // of op(b) and c
   int64_t inner = 0;    // of op(a)'s columns and op(b)'s rows
   bool a_transposed = false;
   bool b_transposed = false;
-  bool adds = false;
   // The distance of a matrix's rows in memory; 0: they are adjacent.
   int64_t a_step = 0;
   int64_t b_step = 0;

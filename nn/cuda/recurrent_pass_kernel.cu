@@ -127,14 +127,14 @@ void RecurrentPassKernel::MultiplyState(int64_t step, int64_t begin, int64_t end
            {.rows = cell_.examples,
             .columns = is_split ? units : (end - begin) * units,
             .inner = units,
-            .adds = !pass_.resets_after,
             .a_step = from.step,
             .b_step = width_,
             .c_step = to.step,
             .batches = is_split ? end - begin : 1,
             .a_distance = units,
             .b_distance = units,
-            .c_distance = units},
+            .c_distance = units,
+            .adds = !pass_.resets_after},
            from.data, kernel + offset, to.data + offset);
 }
 
