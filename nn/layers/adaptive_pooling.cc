@@ -42,10 +42,4 @@ absl::StatusOr<std::unique_ptr<const Layer>> AdaptivePoolingLayer::Create(LayerC
       config.base(), std::move(output), is_maximum ? Kind::kMaximum : Kind::kAverage));
 }
 
-AdaptivePoolingLayer::Size AdaptivePoolingLayer::SizeOf(const Shape& shape) {
-  Size size = {1, 1, 1};
-  std::copy(shape.begin(), shape.end() - 1, size.end() - (shape.size() - 1));
-  return size;
-}
-
 }  // namespace cairn::nn

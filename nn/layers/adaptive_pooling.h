@@ -1,6 +1,7 @@
 #ifndef CAIRN_NN_LAYERS_ADAPTIVE_POOLING_H_
 #define CAIRN_NN_LAYERS_ADAPTIVE_POOLING_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -39,7 +40,12 @@ class AdaptivePoolingLayer : public Layer {
  private:
   AdaptivePoolingLayer(Base base, TensorSpec output, Kind kind)
       : Layer(std::move(base), std::move(output), {}), kind_(kind) {}
-  static Size SizeOf(const Shape& shape);
+  // Inline for the GPU library, which links no code of layers.
+  static Size SizeOf(const Shape& shape) {
+    Size size = {1, 1, 1};
+    std::copy(shape.begin(), shape.end() - 1, size.end() - (shape.size() - 1));
+    return size;
+  }
 
   const Kind kind_;
 };

@@ -57,9 +57,11 @@ class Steps {
         for (size_t v = 0; v < model_->model->variables().size(); ++v) executor_->values(v);
       }
       batch_.random_key = step;
-      const auto results = OrExit(executor_->Forward(batch_, /*training=*/true));
-      OrExit(executor_->Backward([](int) {}));
-      loss_ = results.loss_sum / static_cast<double>(results.examples);
+      const auto on_results = [this](const nn::Executor::BatchResults& results) {
+        loss_ = results.loss_sum / static_cast<double>(results.examples);
+        return true;
+      };
+      OrExit(executor_->Step(batch_, on_results, [](int) {}));
       const std::chrono::duration<double, std::milli> time =
           std::chrono::steady_clock::now() - start;
       times.push_back(time.count());

@@ -63,6 +63,7 @@ Trained TrainOnGpus(int workers, const char* seed, const AdamJob& job) {
   return Train(&cluster, job);
 }
 
+#ifndef CAIRN_ON_A_GPU
 // One worker with both GPUs of the stand-in, mirrored.
 Trained TrainMirrored(AdamJob job) {
   job.strategy = {{"mirrored", json::object()}};
@@ -72,6 +73,7 @@ Trained TrainMirrored(AdamJob job) {
   cluster.StartAll();
   return Train(&cluster, job);
 }
+#endif
 
 // A convolutional network with batch normalization, dropout and Adam. The weights of CPUs are not
 // compared: the gradient of a bias before a batch normalization is a rounding error, which Adam
