@@ -94,7 +94,7 @@ std::optional<proto::Refused> Membership::CheckJoin(const proto::Join& join) con
   if (join.devices_size() > job::kDevicesMax ||
       !std::all_of(join.devices().begin(), join.devices().end(), job::IsDeviceName)) {
     return Refuse(true, absl::StrCat("a worker has at most ", job::kDevicesMax,
-                                     " devices, which are cpu:0, cpu:1, ..."));
+                                     " devices, which are cpu:0, cuda:0 and the like"));
   }
   const bool may_work = join.role() == proto::WORKER || join.role() == proto::EVALUATOR;
   if (may_work && (join.index() < -1 || join.index() >= kWorkersMax)) {

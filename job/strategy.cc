@@ -37,8 +37,9 @@ absl::Status CheckParameterServer(const proto::ParameterServerStrategy& strategy
 
 absl::Status CheckDeviceName(const std::string& path, const std::string& name) {
   if (IsDeviceName(name)) return absl::OkStatus();
-  return BadField(path, "\"", name,
-                  "\" is not a device; devices are cpu:0, cpu:1, ..., and cuda:0 (a GPU)");
+  return BadField(
+      path, "\"", name,
+      "\" is not a device; devices are cpu:0, cpu:1, ..., and cuda:0, cuda:1, ... (GPUs)");
 }
 
 absl::Status CheckDevices(const std::string& path,

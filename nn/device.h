@@ -25,8 +25,8 @@ struct Regularizer;
 // created from it.
 //
 // Calls take effect in their order. A device may compute after a call has returned; then the error
-// of that work is returned by a later call, at the latest by the next CopyFromDevice or
-// Synchronize.
+// of that work is returned by a later call, at the latest by the next CopyFromDevice, WaitForCopy
+// or Synchronize.
 class Device {
  public:
   struct KernelOptions {
@@ -57,6 +57,11 @@ class Device {
   // Copies between host and device. The host memory may be reused as soon as the call returns.
   virtual absl::Status CopyToDevice(void* device, const void* host, size_t bytes) = 0;
   virtual absl::Status CopyFromDevice(void* host, const void* device, size_t bytes) = 0;
+  // Starts a copy from memory of AllocateHost, which must not change before a later copy from the
+  // device is complete.
+  virtual absl::Status StartCopyToDevice(void* device, const void* host, size_t bytes) {
+    return CopyToDevice(device, host, bytes);
+  }
   // Starts a copy to memory from AllocateHost of what earlier calls compute, and returns its
   // number. Later calls must not change the device's memory until the copy is complete.
   virtual absl::StatusOr<int64_t> StartCopyFromDevice(void* host, const void* device,
@@ -67,8 +72,8 @@ class Device {
   }
   // Blocks until this copy and all earlier ones are complete.
   virtual absl::Status WaitForCopy(int64_t /*copy*/) { return absl::OkStatus(); }
-  // Allocates host memory that the device copies to while the host goes on, and frees it. Null is
-  // allowed.
+  // Allocates host memory that the device copies to and from while the host goes on, and frees it.
+  // Null is allowed.
   virtual absl::StatusOr<void*> AllocateHost(size_t bytes) {
     void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
     if (memory == nullptr) return absl::ResourceExhaustedError("no memory");

@@ -117,7 +117,9 @@ absl::Status Executor::AllocateVariables() {
     host_variables_ = std::vector<HostVariable>(values_.size());
     for (size_t v = 0; v < values_.size(); ++v) {
       const int64_t count = model_->variables()[v].element_count();
-      host_variables_[v].values.resize(count);
+      CAIRN_ASSIGN_OR_RETURN(host_variables_[v].values, HostBuffer<float>::Create(device_, count));
+      const absl::Span<float> values = host_variables_[v].values.values();
+      std::fill(values.begin(), values.end(), 0.0f);
       if (gradients_[v] == nullptr) continue;
       CAIRN_ASSIGN_OR_RETURN(host_variables_[v].gradient,
                              HostBuffer<float>::Create(device_, count));
@@ -294,7 +296,7 @@ absl::Span<float> Executor::values(int variable) {
   if (!host_variables_.empty()) {
     HostVariable& host = host_variables_[variable];
     host.values_changed = true;
-    return absl::MakeSpan(host.values);
+    return host.values.values();
   }
   return absl::MakeSpan(values_[variable], model_->variables()[variable].element_count());
 }
@@ -316,8 +318,11 @@ absl::Status Executor::UploadValues() {
   for (size_t v = 0; v < host_variables_.size(); ++v) {
     HostVariable& host = host_variables_[v];
     if (!host.values_changed.exchange(false)) continue;
-    CAIRN_RETURN_IF_ERROR(
-        device_->CopyToDevice(values_[v], host.values.data(), host.values.size() * sizeof(float)));
+    const absl::Span<const float> values = host.values.values();
+    const absl::Status status =
+        device_->StartCopyToDevice(values_[v], values.data(), values.size() * sizeof(float));
+    if (!status.ok()) host.values_changed = true;
+    CAIRN_RETURN_IF_ERROR(status);
   }
   return absl::OkStatus();
 }
@@ -527,9 +532,11 @@ absl::Status Executor::Step(const Batch& batch,
     return on_results(results) ? Backward(on_gradient) : absl::OkStatus();
   }
   CAIRN_RETURN_IF_ERROR(StartBackward(on_gradient));
-  CAIRN_ASSIGN_OR_RETURN(const BatchResults results, TakeResults());
-  if (on_results(results)) return TakeGradients(on_gradient);
-  return TakeGradients([](int) {});
+  const absl::StatusOr<BatchResults> results = TakeResults();
+  if (results.ok() && on_results(*results)) return TakeGradients(on_gradient);
+  // The next step overwrites what these copies read.
+  const absl::Status taken = TakeGradients([](int) {});
+  return results.ok() ? taken : results.status();
 }
 
 // Submits the backward pass. If the device's memory is the host's, gradients are reported here;

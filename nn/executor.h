@@ -166,7 +166,7 @@ class Executor {
   };
   // Host copies of a variable, if the device's memory is not the host's.
   struct HostVariable {
-    std::vector<float> values;
+    HostBuffer<float> values;
     std::atomic<bool> values_changed = false;  // Since they were copied to the device.
     HostBuffer<float> gradient;
   };

@@ -59,7 +59,7 @@ absl::StatusOr<std::unique_ptr<Inference>> Inference::Create(const proto::JobPla
     executor.batch_size = plan.batch_size();
   }
   executor.threads = options.threads;
-  executor.precision = inference->model_.precision;
+  executor.precision = PrecisionOf(plan.job());
   executor.training = false;
   inference->loader_order_ = {data->examples(), executor.batch_size};
   CAIRN_ASSIGN_OR_RETURN(

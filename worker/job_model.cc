@@ -9,13 +9,16 @@
 #include "job/model_objectives.h"
 
 namespace cairn::worker {
+nn::Precision PrecisionOf(const proto::Job& job) {
+  if (!job.has_precision()) return nn::Precision::kFloat32;
+  return nn::FindPrecision(job.precision()).value_or(nn::Precision::kFloat32);
+}
+
 absl::StatusOr<JobModel> JobModel::Create(const proto::Job& job, const proto::ModelSpec& spec) {
   JobModel result;
   CAIRN_ASSIGN_OR_RETURN(result.model, nn::Model::Create(spec));
   CAIRN_ASSIGN_OR_RETURN(result.objective, job::CreateObjective(job, *result.model));
-  if (job.has_precision()) {
-    result.precision = nn::FindPrecision(job.precision()).value_or(nn::Precision::kFloat32);
-  }
+  result.precision = PrecisionOf(job);
   if (job::HasModels(job)) {
     CAIRN_ASSIGN_OR_RETURN(job::ModelProgram program,
                            job::ModelProgram::Create(job, spec, *result.model));

@@ -15,6 +15,9 @@
 
 namespace cairn::worker {
 
+// Job.precision, or its default.
+nn::Precision PrecisionOf(const proto::Job& job);
+
 // The model of a job with its losses, metrics and class weights. Immutable.
 struct JobModel {
   // In a job of several models their union, which has the variables.

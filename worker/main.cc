@@ -19,6 +19,7 @@
 #include "cluster/programs.h"
 #include "cluster/tf_config.h"
 #include "common/flag_checks.h"
+#include "common/logging.h"
 #include "common/standard_files.h"
 #include "common/status_macros.h"
 #include "common/version.h"
@@ -76,9 +77,10 @@ void AddFlags(CLI::App* app, Flags* flags) {
       ->check(cairn::NotEmpty());
   app->add_option("--log_level", flags->log_level, "debug, info, warning or error [info]");
   app->add_option("--log_file", flags->log_file, "Append the log to this file too");
-  app->add_option("--device", flags->device,
-                  "Devices that compute: auto, cpu, cuda, or a list such as cpu:0,cpu:1, whose "
-                  "devices share the cores and compute batches at the same time [auto]");
+  app->add_option(
+      "--device", flags->device,
+      "Devices that compute: auto (the first GPU, else the CPU), cpu, cuda, or a list such "
+      "as cuda:0,cuda:1 or cpu:0,cpu:1, which compute batches at the same time [auto]");
   app->add_option("--evaluate", flags->evaluate,
                   "Run this task of cairn evaluate or predict without a cluster, then end");
   app->add_option("--max_evaluations", flags->max_evaluations,
@@ -222,6 +224,13 @@ absl::StatusOr<cairn::cluster::ChildOptions> CoordinatorCommand(const Flags& fla
   return options;
 }
 
+// The name in job files of the device that "auto" has chosen. Logs why it is no GPU.
+std::string NameOfAuto(const cairn::nn::Device& device) {
+  if (!device.memory_is_host()) return "cuda:0";
+  CAIRN_LOG_INFO("computing on the CPU", "why", CreateDevice("cuda").status().message());
+  return "cpu:0";
+}
+
 // The tasks of this process: a worker for each device, and possibly the holder of a part of the
 // parameters.
 class Tasks {
@@ -240,6 +249,7 @@ class Tasks {
       CAIRN_ASSIGN_OR_RETURN(tasks->devices_.emplace_back(), CreateDevice(device.kind));
     }
     WorkerTaskOptions options = plan.worker;
+    if (plan.devices[0].kind == "auto") options.devices = {NameOfAuto(*tasks->devices_[0])};
     for (const auto& device : tasks->devices_) {
       if (plan.devices.size() > 1) options.device_name = plan.devices[tasks->workers_.size()].name;
       tasks->workers_.push_back(std::make_unique<WorkerTask>(options, device.get(), on_rejected));
@@ -291,6 +301,9 @@ absl::StatusOr<int> RunWorker(const Flags& flags) {
   }
   const auto exit_for_good = [&daemon](const std::string& reason) {
     daemon->Exit(cairn::cluster::kExitPermanent, reason);
+  };
+  plan.worker.on_device_lost = [&daemon](const std::string& why) {
+    daemon->Exit(cairn::cluster::kExitRestart, why);
   };
   plan.worker.on_done = [&daemon](const std::string& why) { daemon->Exit(0, why); };
   std::optional<cairn::worker::CoordinatorProcess> coordinator;

@@ -283,8 +283,17 @@ void WorkerTask::DropJob() {
 void WorkerTask::RunFailed(const absl::Status& status) {
   CAIRN_LOG_ERROR("the job cannot go on here", "job", key_.job_id, "why", status);
   DropJob();
+  // The first call may return an error of earlier work, which the device survives.
+  bool is_lost = false;
+  if (!device_->Synchronize().ok()) {
+    const absl::Status lost = device_->Synchronize();
+    is_lost = !lost.ok();
+    if (is_lost) {
+      options_.on_device_lost(absl::StrCat("the device is lost: ", std::string(lost.message())));
+    }
+  }
   MutexLock lock(&mutex_);
-  state_.Failed(key_, std::string(status.message()), absl::IsUnavailable(status));
+  state_.Failed(key_, std::string(status.message()), is_lost || absl::IsUnavailable(status));
   send_soon_.NotifyAll();
 }
 

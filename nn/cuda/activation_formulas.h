@@ -20,7 +20,10 @@ __device__ inline float Sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 __device__ inline float NormalCdf(float x) { return 0.5f * (1.0f + erff(x * kSqrtHalf)); }
 __device__ inline float Elu(float x, float slope) { return x > 0 ? x : slope * expm1f(x); }
 __device__ inline float Softplus(float x) { return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x))); }
-__device__ inline float Clamp(float x, float low, float high) { return fminf(fmaxf(x, low), high); }
+// NaN stays NaN.
+__device__ inline float Clamp(float x, float low, float high) {
+  return x < low ? low : high < x ? high : x;
+}
 
 __device__ inline float Relu(const Activation& a, float x) {
   if (a.has_max_value && x >= a.max_value) return a.max_value;

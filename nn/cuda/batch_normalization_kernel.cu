@@ -20,7 +20,8 @@ void MeasureBatch(Context* context, int64_t rows, int64_t channels, const float*
       [=] __device__(int64_t c, const ColumnSums<2>& sums) {
         const double shift = sums.values[0] / count;
         mean[c] = static_cast<float>(x[c] + shift);
-        variance[c] = static_cast<float>(fmax(sums.values[1] / count - shift * shift, 0.0));
+        const double biased = sums.values[1] / count - shift * shift;
+        variance[c] = static_cast<float>(biased < 0 ? 0 : biased);  // NaN stays NaN.
       });
 }
 

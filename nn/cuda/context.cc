@@ -15,7 +15,7 @@ absl::StatusOr<std::unique_ptr<Context>> Context::Create(std::string device) {
   CAIRN_RETURN_IF_ERROR(CudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
                                    absl::StrCat("creating a stream on ", context->device_)));
   context->stream_.reset(stream);
-  CAIRN_ASSIGN_OR_RETURN(context->copies_, StagedCopies::Create(stream));
+  CAIRN_ASSIGN_OR_RETURN(context->copies_, StagedCopies::Create(stream, context->device_));
   cublasHandle_t blas = nullptr;
   context->Note(cublasCreate(&blas), "cublasCreate");
   CAIRN_RETURN_IF_ERROR(context->TakeError());
@@ -66,9 +66,9 @@ void Context::Free(void* memory) {
 
 void Context::ReserveScratch(size_t bytes) {
   if (bytes <= scratch_bytes_) return;
-  Free(std::exchange(scratch_, nullptr));
-  scratch_bytes_ = 0;
-  scratch_ = Allocate(bytes);
+  // First, because kernels that exist go on with the old memory if this fails.
+  void* const memory = Allocate(bytes);
+  Free(std::exchange(scratch_, memory));
   scratch_bytes_ = bytes;
 }
 

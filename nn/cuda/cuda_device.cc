@@ -259,7 +259,7 @@ absl::Status CudaDevice::Initialize() {
       CudaStatus(cudaGetDeviceProperties(&properties, ordinal_), "asking for the GPU's name"));
   name_ = absl::StrCat("cuda:", ordinal_, " (", properties.name, ")");
   CAIRN_ASSIGN_OR_RETURN(context_, cuda::Context::Create(name_));
-  CAIRN_ASSIGN_OR_RETURN(downloads_, Downloads::Create(context_->stream()));
+  CAIRN_ASSIGN_OR_RETURN(downloads_, Downloads::Create(context_->stream(), name_));
   try {
     context_->ReserveScratch(cuda::kPenaltyScratchBytes);
   } catch (const cuda::OutOfMemory& error) {
@@ -280,7 +280,9 @@ absl::StatusOr<void*> CudaDevice::Allocate(size_t bytes) {
 }
 
 void CudaDevice::Free(void* memory) {
+  if (memory == nullptr) return;
   cudaSetDevice(ordinal_);
+  downloads_->WaitForAll();
   context_->Free(memory);
 }
 
@@ -292,6 +294,13 @@ absl::Status CudaDevice::CopyToDevice(void* device, const void* host, size_t byt
 absl::Status CudaDevice::CopyFromDevice(void* host, const void* device, size_t bytes) {
   CAIRN_RETURN_IF_ERROR(Begin());
   return context_->copies().FromDevice(host, device, bytes);
+}
+
+absl::Status CudaDevice::StartCopyToDevice(void* device, const void* host, size_t bytes) {
+  CAIRN_RETURN_IF_ERROR(Begin());
+  return CudaStatus(
+      cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, context_->stream()),
+      absl::StrCat("copying ", bytes, " bytes to ", name_));
 }
 
 absl::StatusOr<int64_t> CudaDevice::StartCopyFromDevice(void* host, const void* device,
@@ -316,13 +325,16 @@ absl::StatusOr<void*> CudaDevice::AllocateHost(size_t bytes) {
 void CudaDevice::FreeHost(void* memory) {
   if (memory == nullptr) return;
   cudaSetDevice(ordinal_);
+  cudaStreamSynchronize(context_->stream());
   downloads_->WaitForAll();
   cudaFreeHost(memory);
 }
 
 absl::Status CudaDevice::Synchronize() {
   CAIRN_RETURN_IF_ERROR(Begin());
-  return CudaStatus(cudaStreamSynchronize(context_->stream()), absl::StrCat("waiting for ", name_));
+  CAIRN_RETURN_IF_ERROR(
+      CudaStatus(cudaStreamSynchronize(context_->stream()), absl::StrCat("waiting for ", name_)));
+  return CudaStatus(downloads_->WaitForAll(), absl::StrCat("waiting for copies from ", name_));
 }
 
 absl::Status CudaDevice::Zero(void* memory, size_t bytes) {

@@ -31,6 +31,7 @@ class CudaDevice : public Device {
   void Free(void* memory) override;
   absl::Status CopyToDevice(void* device, const void* host, size_t bytes) override;
   absl::Status CopyFromDevice(void* host, const void* device, size_t bytes) override;
+  absl::Status StartCopyToDevice(void* device, const void* host, size_t bytes) override;
   absl::StatusOr<int64_t> StartCopyFromDevice(void* host, const void* device,
                                               size_t bytes) override;
   absl::Status WaitForCopy(int64_t copy) override;

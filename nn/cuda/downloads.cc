@@ -9,8 +9,9 @@
 
 namespace cairn::nn {
 
-absl::StatusOr<std::unique_ptr<Downloads>> Downloads::Create(cudaStream_t compute) {
-  auto downloads = absl::WrapUnique(new Downloads(compute));
+absl::StatusOr<std::unique_ptr<Downloads>> Downloads::Create(cudaStream_t compute,
+                                                             std::string device) {
+  auto downloads = absl::WrapUnique(new Downloads(compute, std::move(device)));
   cudaStream_t stream = nullptr;
   CAIRN_RETURN_IF_ERROR(CudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
                                    "creating a stream for copies"));
@@ -40,7 +41,7 @@ absl::StatusOr<int64_t> Downloads::Start(void* pinned, const void* device, size_
                                    "ordering a copy after an event"));
   CAIRN_RETURN_IF_ERROR(
       CudaStatus(cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, stream_.get()),
-                 absl::StrCat("copying ", bytes, " bytes from the GPU")));
+                 absl::StrCat("copying ", bytes, " bytes from ", device_)));
   CAIRN_RETURN_IF_ERROR(
       CudaStatus(cudaEventRecord(copy.complete.get(), stream_.get()), "recording an event"));
   pending_.push_back(std::move(copy));
@@ -53,7 +54,8 @@ absl::Status Downloads::Wait(int64_t copy) {
     Copy& first = pending_.front();
     // Copies complete in their order.
     if (first.number == copy) {
-      status = CudaStatus(cudaEventSynchronize(first.complete.get()), "waiting for a copy");
+      status = CudaStatus(cudaEventSynchronize(first.complete.get()),
+                          absl::StrCat("waiting for a copy from ", device_));
     }
     unused_.push_back(std::move(first.complete));
     pending_.pop_front();

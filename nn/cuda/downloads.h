@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,15 +18,17 @@ namespace cairn::nn {
 // GPU must be the calling thread's current one. Used by one thread.
 class Downloads {
  public:
-  // `compute`, the stream that computes what is copied, must outlive the object.
-  static absl::StatusOr<std::unique_ptr<Downloads>> Create(cudaStream_t compute);
+  // `compute`, the stream that computes what is copied, must outlive the object. `device` is the
+  // GPU's name for messages.
+  static absl::StatusOr<std::unique_ptr<Downloads>> Create(cudaStream_t compute,
+                                                           std::string device);
 
   // Starts a copy of what has been submitted to `compute`, and returns its number.
   absl::StatusOr<int64_t> Start(void* pinned, const void* device, size_t bytes);
   // Returns when this copy and all earlier ones are complete.
   absl::Status Wait(int64_t copy);
-  // The same for all copies. Ignores errors.
-  void WaitForAll() { cudaStreamSynchronize(stream_.get()); }
+  // The same for all copies.
+  cudaError_t WaitForAll() { return cudaStreamSynchronize(stream_.get()); }
 
  private:
   struct Copy {
@@ -32,11 +36,13 @@ class Downloads {
     CudaEvent complete;
   };
 
-  explicit Downloads(cudaStream_t compute) : compute_(compute) {}
+  Downloads(cudaStream_t compute, std::string device)
+      : compute_(compute), device_(std::move(device)) {}
 
   absl::StatusOr<CudaEvent> TakeEvent();
 
   const cudaStream_t compute_;
+  const std::string device_;
   CudaStream stream_;
   CudaEvent computed_;
   std::deque<Copy> pending_;

@@ -334,7 +334,7 @@ size_t StateScratchBytes(const MetricSpec& spec) {
   constexpr int64_t kManyRows = int64_t{1} << 40;
   return std::max({kRowScratchBytes, CountScratchBytes(spec.thresholds, 2),
                    CountScratchBytes(spec.classes, 3),
-                   ColumnScratchBytes<4>(kManyRows, ColumnsOf(spec))});
+                   ColumnsOf(spec) == 0 ? 0 : ColumnScratchBytes<4>(kManyRows, ColumnsOf(spec))});
 }
 
 void ComputeState(Context* context, const MetricSpec& spec, const MeasuredBatch& measured,

@@ -66,7 +66,8 @@ void Measure(Context* context, const Vectors& vectors, const Scratch& scratch,
            {.rows = vectors.size,
             .columns = vectors.size,
             .inner = vectors.length,
-            .b_transposed = true},
+            .b_transposed = true,
+            .is_exact = true},
            scratch.units, scratch.units, scratch.cosines);
 }
 
@@ -119,8 +120,10 @@ void AddOrthogonalGradient(Context* context, const Regularizer& regularizer, int
     sum = block.Sum(sum);
     if (block.first() == 0) scratch.cosine_sums[i] = sum;
   });
-  Multiply(context, {.rows = vectors.size, .columns = vectors.length, .inner = vectors.size},
-           scratch.cosines, scratch.units, scratch.unit_sums);
+  Multiply(
+      context,
+      {.rows = vectors.size, .columns = vectors.length, .inner = vectors.size, .is_exact = true},
+      scratch.cosines, scratch.units, scratch.unit_sums);
   const Divisor length = vectors.length;
   ForEach(context, count, [=] __device__(int64_t element) {
     const int64_t i = element / length;

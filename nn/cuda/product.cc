@@ -45,7 +45,8 @@ void Multiply(Context* context, const Product& p, const float* a, const float* b
                     static_cast<int>(p.inner), &one, b, CUDA_R_32F, static_cast<int>(b_step),
                     p.b_distance, a, CUDA_R_32F, static_cast<int>(a_step), p.a_distance, &before, c,
                     CUDA_R_32F, static_cast<int>(c_step), p.c_distance, static_cast<int>(p.batches),
-                    ComputeType(context->precision()), CUBLAS_GEMM_DEFAULT),
+                    ComputeType(p.is_exact ? Precision::kFloat32 : context->precision()),
+                    CUBLAS_GEMM_DEFAULT),
                 "cublasGemmStridedBatchedEx");
 }
 
@@ -64,6 +65,11 @@ BatchedProduct::BatchedProduct(const Options& options, Context* context)
 void BatchedProduct::Run() const {
   const Options& o = options_;
   const float one = 1, zero = 0;
+  // cuBLAS counts in int.
+  if (std::max({o.rows, o.columns, o.inner, o.a.step, o.b.step, o.c.step, count()}) >
+      std::numeric_limits<int>::max()) {
+    return context_->Note(CUBLAS_STATUS_INVALID_VALUE, "cublasGemmBatchedEx");
+  }
   float* const* const a = places_.data();
   float* const* const b = a + count();
   float* const* const c = b + count();

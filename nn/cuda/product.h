@@ -26,9 +26,11 @@ struct Product {
   int64_t c_distance = 0;
   // If true, the product is added to c.
   bool adds = false;
+  // If true, in float32 whatever the context's precision is.
+  bool is_exact = false;
 };
 
-// Computes in the context's precision.
+// Computes in the context's precision, unless it is to be exact.
 void Multiply(Context* context, const Product& product, const float* a, const float* b, float* c);
 
 // A product c = op(a) op(b) for each example and head, of matrices that stay where they are. One

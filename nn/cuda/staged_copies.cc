@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
@@ -19,8 +20,9 @@ constexpr size_t kAlignment = 64;
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<StagedCopies>> StagedCopies::Create(cudaStream_t stream) {
-  auto copies = absl::WrapUnique(new StagedCopies(stream));
+absl::StatusOr<std::unique_ptr<StagedCopies>> StagedCopies::Create(cudaStream_t stream,
+                                                                   std::string device) {
+  auto copies = absl::WrapUnique(new StagedCopies(stream, std::move(device)));
   for (Buffer& buffer : copies->buffers_) {
     void* memory = nullptr;
     CAIRN_RETURN_IF_ERROR(CudaStatus(cudaMallocHost(&memory, kBufferBytes),
@@ -77,7 +79,7 @@ absl::Status StagedCopies::Send(Buffer* buffer, void* device, const char* host, 
       std::min(kBufferBytes, (buffer->used + bytes + kAlignment - 1) / kAlignment * kAlignment);
   CAIRN_RETURN_IF_ERROR(
       CudaStatus(cudaMemcpyAsync(device, staged, bytes, cudaMemcpyHostToDevice, stream_),
-                 absl::StrCat("copying ", bytes, " bytes to the GPU")));
+                 absl::StrCat("copying ", bytes, " bytes to ", device_)));
   return CudaStatus(cudaEventRecord(buffer->copied.get(), stream_), "recording an event");
 }
 
@@ -85,12 +87,13 @@ absl::Status StagedCopies::Send(Buffer* buffer, void* device, const char* host, 
 absl::Status StagedCopies::Fetch(Buffer* buffer, const char* device, size_t bytes) {
   CAIRN_RETURN_IF_ERROR(CudaStatus(
       cudaMemcpyAsync(buffer->memory.get(), device, bytes, cudaMemcpyDeviceToHost, stream_),
-      absl::StrCat("copying ", bytes, " bytes from the GPU")));
+      absl::StrCat("copying ", bytes, " bytes from ", device_)));
   return CudaStatus(cudaEventRecord(buffer->copied.get(), stream_), "recording an event");
 }
 
 absl::Status StagedCopies::Wait(const Buffer& buffer) {
-  return CudaStatus(cudaEventSynchronize(buffer.copied.get()), "waiting for a copy");
+  return CudaStatus(cudaEventSynchronize(buffer.copied.get()),
+                    absl::StrCat("waiting for a copy of ", device_));
 }
 
 }  // namespace cairn::nn

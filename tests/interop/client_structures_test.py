@@ -60,6 +60,11 @@ class Structures(unittest.TestCase):
         fit = {"batch_size": 32, "epochs": 3, "shuffle": False, "verbose": 0}
         np.testing.assert_allclose(cluster.fit(model, x, y, **fit).history["loss"],
                                    twin.fit(x, y, **fit).history["loss"], rtol=2e-2)
+        words = keras.Input((1,), dtype="string")
+        hashed = layers.Flatten()(layers.Embedding(8, 3)(layers.Hashing(8)(words)))
+        of_words = keras.Model(words, layers.Dense(3, activation="softmax")(hashed))
+        of_words.compile(**compiled)
+        cluster.fit(of_words, np.array([["a"], ["b"]] * 64, dtype=object), y, **fit)
         for policy in ("mixed_float16", "bfloat16"):
             refused = network(policy)
             refused.compile(**compiled)

@@ -75,8 +75,7 @@ TEST(StrategyTest, BadFieldsAreRefused) {
        "strategy.central_storage.batches_per_update: -1 is not from 1 to 4096"},
       {"mirrored { devices: ['cpu:0', 'GPU:0'] }",
        "strategy.mirrored.devices[1]: \"GPU:0\" is not a device; devices are cpu:0, cpu:1, ..., "
-       "and "
-       "cuda:0 (a GPU)"},
+       "and cuda:0, cuda:1, ... (GPUs)"},
       {"mirrored { devices: ['cpu:0', 'cpu:0'] }",
        "strategy.mirrored.devices[1]: \"cpu:0\" is in the list already"},
       {many + " }", "strategy.mirrored.devices: has 65 devices; at most 64"},

@@ -310,7 +310,9 @@ def precision_of(model):
     """The job's precision, from the dtype policies of the layers."""
     policies = {layer.dtype_policy.name: layer for layer in model._flatten_layers()}
     for policy, layer in policies.items():
-        if policy not in ("float32", "mixed_bfloat16"):
+        # Layers that look up texts and ids have whole numbers.
+        if policy not in ("float32", "mixed_bfloat16") and not policy.startswith(("int", "uint",
+                                                                                  "string", "bool")):
             raise NotSupported(f"layer {layer.name} has the dtype policy {policy}; known are float32 "
                                f"and mixed_bfloat16, which needs no scaling of the loss")
     return "mixed_bfloat16" if "mixed_bfloat16" in policies else "float32"

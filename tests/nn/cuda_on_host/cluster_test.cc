@@ -142,5 +142,38 @@ TEST_F(CudaCluster, BatchesOfAGpuAndACpuAreCountedExactlyThroughKills) {
   EXPECT_EQ(CountAtCheckpoint(cairn, cluster.folder("export"), job.rows), "");
 }
 
+#ifndef CAIRN_ON_A_GPU
+TEST_F(CudaCluster, AWorkerWhoseGpuIsLostEndsAndIsWorthARestart) {
+  TestCluster cluster(/*ps_count=*/1, /*worker_count=*/2);
+  cluster.UseProgram("worker", kWorkerWithCuda);
+  cluster.AddFlags("worker", {"--device", "cuda"});
+  cluster.Start("chief", 0);
+  cluster.Start("ps", 0);
+  cluster.Start("worker", 1);
+  setenv("CAIRN_CUDA_LOSE_AFTER", "2000", 1);
+  cluster.Start("worker", 0);
+  unsetenv("CAIRN_CUDA_LOSE_AFTER");
+  const CountingJob job = EndlessCountingJob();
+  const CommandResult submitted =
+      cluster.Cairn({"submit", WriteCountingJob(job, cluster.folder("."))});
+  ASSERT_EQ(submitted.exit_code, 0) << submitted.errors << cluster.Logs();
+  EXPECT_EQ(cluster.task("worker", 0).Wait(seconds(60)), 129) << cluster.Logs();
+  EXPECT_NE(cluster.LogOf("worker", 0).find("the device is lost: "),
+            std::string::npos)
+      << cluster.LogOf("worker", 0);
+  cluster.Start("worker", 0);
+  const int64_t batches = cluster.Status(job.name).value("batches_done", int64_t{0});
+  EXPECT_TRUE(WaitUntil(seconds(60), [&] {
+    const json status = cluster.Status(job.name);
+    return status.value("workers_live", 0) == 2 &&
+           status.value("batches_done", int64_t{0}) > batches + 600;
+  })) << cluster.Logs();
+  const auto cairn = [&](const std::vector<std::string>& arguments) {
+    return cluster.Cairn(arguments);
+  };
+  EXPECT_EQ(CountAtCheckpoint(cairn, cluster.folder("export"), job.rows), "");
+}
+#endif
+
 }  // namespace
 }  // namespace cairn::testing

@@ -98,12 +98,16 @@ TEST_F(CudaDeviceTest, MemoryThatIsShortAtAnyPlaceIsAnError) {
                {"steps", "Reshape", R"({"target_shape": [4, 12]})"},
                {"third", "LSTM", R"({"units": 2})"}});
   const Executor::Options options = {.batch_size = 2};
+  // It shares scratch memory with the one that is created.
+  auto other = *Executor::Create(model.get(), nullptr, {.batch_size = 1}, device_.get());
+  const std::vector<float> input(25);
   int failures = 0;
   for (;; ++failures) {
     cuda_on_host::FailCall("cudaMalloc", cudaErrorMemoryAllocation, failures);
     const absl::Status status =
         Executor::Create(model.get(), nullptr, options, device_.get()).status();
     cuda_on_host::Recover();
+    EXPECT_TRUE(other->Forward({.size = 1, .inputs = {input.data()}}, /*training=*/false).ok());
     if (status.ok()) break;
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
     EXPECT_THAT(Message(status), HasSubstr("out of memory"));

@@ -34,7 +34,8 @@ void SetSeed(uint64_t seed);
 
 // Lets the call of this name ("cudaMalloc") return `error`, after `calls` calls that do not.
 void FailCall(const std::string& name, cudaError_t error, int calls = 0);
-// The device does not answer any more: its calls return cudaErrorLaunchFailure.
+// The device does not answer any more: its calls return cudaErrorLaunchFailure. In a daemon this
+// happens after the number of kernels in the environment's CAIRN_CUDA_LOSE_AFTER.
 void LoseDevice(int ordinal);
 // Ends the effects of FailCall and LoseDevice, and forgets errors of device work.
 void Recover();

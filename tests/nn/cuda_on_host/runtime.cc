@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -125,6 +126,7 @@ struct Runtime {
   uint64_t seed = 1;
   uint64_t draws = 0;
   int64_t kernels = 0;
+  int64_t lost_after = std::numeric_limits<int64_t>::max();
   Counts counts;
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<Stream*> streams;
@@ -150,6 +152,9 @@ Runtime& TheRuntime() {
     // For daemons, which tests start as processes of their own.
     if (const char* seed = std::getenv("CAIRN_CUDA_SEED")) {
       created->seed = std::strtoull(seed, nullptr, 10);
+    }
+    if (const char* kernels = std::getenv("CAIRN_CUDA_LOSE_AFTER")) {
+      created->lost_after = std::strtoll(kernels, nullptr, 10);
     }
     return created;
   }();
@@ -306,7 +311,7 @@ cudaError_t EnqueueKernel(ThreadBody body, dim3 grid, dim3 block, size_t shared,
   }
   return Enqueue("cudaLaunchKernel", stream, [body = std::move(body), grid, block, shared] {
     Runtime& runtime = TheRuntime();
-    ++runtime.kernels;
+    if (++runtime.kernels > runtime.lost_after) return cudaErrorLaunchFailure;
     return RunGrid(body, grid, block, shared, runtime.Draw()) ? cudaSuccess
                                                               : cudaErrorLaunchFailure;
   });

@@ -120,6 +120,21 @@ void ExpectStepOfTheCpu(const Model& model, const Objective& objective, int64_t 
   }
 }
 
+// More products in one call than a grid has blocks in a dimension.
+TEST_F(StepsTest, ManySmallProductsAreThoseOfTheCpu) {
+  const auto model = ModelOf(
+      {{"input", "InputLayer", R"({"batch_shape": [null, 1, 2]})"},
+       {"other", "Dense", R"({"units": 2})", {"input"}},
+       {"dot", "Dot", R"({"axes": [2, 2]})", {"input", "other"}},
+       {"heads", "MultiHeadAttention", R"({"num_heads": 17, "key_dim": 1})", {"dot", "dot"}}});
+  const Objective objective(LossNamed("mean_squared_error"));
+  ExpectStepOfTheCpu(*model, objective, /*size=*/4100, device_.get());
+  const auto dots = ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 1, 2]})"},
+                             {"other", "Dense", R"({"units": 2})", {"input"}},
+                             {"dot", "Dot", R"({"axes": [2, 2]})", {"input", "other"}}});
+  ExpectStepOfTheCpu(*dots, objective, /*size=*/65600, device_.get());
+}
+
 // The inputs of products are rounded to fewer bits, and nothing else. The bounds are the spacing of
 // the numbers; the greatest difference shows that they were rounded at all.
 TEST_F(StepsTest, LessPrecisionIsWithinItsBounds) {
