@@ -51,10 +51,12 @@ void Context::Note(absl::Status status) {
 void* Context::Allocate(size_t bytes) {
   void* memory = nullptr;
   // cudaMalloc aligns to 256 bytes. For 0 bytes it returns null, which callers take for a failure.
-  absl::Status status = CudaStatus(cudaMalloc(&memory, std::max<size_t>(bytes, 1)),
-                                   absl::StrCat("allocating ", bytes, " bytes on ", device_));
-  if (!status.ok()) throw OutOfMemory{std::move(status)};
-  return memory;
+  const cudaError_t error = cudaMalloc(&memory, std::max<size_t>(bytes, 1));
+  if (error == cudaSuccess) return memory;
+  size_t free = 0, total = 0;
+  cudaMemGetInfo(&free, &total);  // Of all processes.
+  throw OutOfMemory{CudaStatus(error, absl::StrCat("allocating ", bytes, " bytes on ", device_,
+                                                   ", ", free, " of ", total, " are free"))};
 }
 
 void Context::Free(void* memory) {

@@ -158,8 +158,7 @@ TEST_F(CudaCluster, AWorkerWhoseGpuIsLostEndsAndIsWorthARestart) {
       cluster.Cairn({"submit", WriteCountingJob(job, cluster.folder("."))});
   ASSERT_EQ(submitted.exit_code, 0) << submitted.errors << cluster.Logs();
   EXPECT_EQ(cluster.task("worker", 0).Wait(seconds(60)), 129) << cluster.Logs();
-  EXPECT_NE(cluster.LogOf("worker", 0).find("the device is lost: "),
-            std::string::npos)
+  EXPECT_NE(cluster.LogOf("worker", 0).find("the device is lost: "), std::string::npos)
       << cluster.LogOf("worker", 0);
   cluster.Start("worker", 0);
   const int64_t batches = cluster.Status(job.name).value("batches_done", int64_t{0});

@@ -96,6 +96,7 @@ class Heap {
     return true;
   }
 
+  size_t used() const { return used_; }
   bool Owns(const void* memory) const { return memory >= memory_ && memory < memory_ + kHeapBytes; }
 
   // Lets the host access the memory, or not.
@@ -378,6 +379,14 @@ const char* cudaGetErrorName(cudaError_t error) {
     default:
       return "cudaError";
   }
+}
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  Call call("cudaMemGetInfo");
+  if (const cudaError_t error = call.Failure(); error != cudaSuccess) return error;
+  *free = kHeapBytes - call.device().heap.used();
+  *total = kHeapBytes;
+  return cudaSuccess;
 }
 
 cudaError_t cudaMalloc(void** memory, size_t bytes) {

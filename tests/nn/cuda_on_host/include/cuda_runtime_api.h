@@ -56,6 +56,7 @@ const char* cudaGetErrorString(cudaError_t error);
 const char* cudaGetErrorName(cudaError_t error);
 
 cudaError_t cudaMalloc(void** memory, size_t bytes);
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 cudaError_t cudaFree(void* memory);
 cudaError_t cudaMallocHost(void** memory, size_t bytes);
 cudaError_t cudaFreeHost(void* memory);
