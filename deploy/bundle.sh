@@ -27,7 +27,7 @@ esac
 [ -w "$(dirname "$file")" ] || fail "$(dirname "$file") is not a folder that can be written"
 
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'rm -rf "$folder" "$file.part"' EXIT
 "$top/deploy/install.sh" --prefix "$folder/cairn" "${built[@]}" >/dev/null
 cairn=$folder/cairn-$("$folder/cairn/bin/cairn" version | awk '{print $2}')
 mv "$folder/cairn" "$cairn"
@@ -35,6 +35,8 @@ mv "$folder/cairn" "$cairn"
 rm -r "$cairn/lib/systemd"
 strip --strip-unneeded "$cairn"/lib/cairn/*
 "$top/deploy/copy_libraries.sh" "$cairn/lib/cairn/lib" "$cairn"/lib/cairn/*
-tar -C "$folder" --owner=0 --group=0 -cJf "$file.part" "$(basename "$cairn")"
+tar -C "$folder" --owner=0 --group=0 --mode=a+rX -cJf "$file.part" "$(basename "$cairn")"
 mv "$file.part" "$file"
+[ -e "$cairn/lib/cairn/libcairn_cuda.so" ] ||
+  echo "bundle.sh: without the GPU library, which was not built (doc/cuda.md)" >&2
 echo "Packed $(basename "$cairn") into $file ($(du -h "$file" | cut -f1))"

@@ -12,10 +12,11 @@ mkdir -p "$folder"
 of_the_machine='^(ld-linux-x86-64|libanl|libc|libdl|libm|libmvec|libnsl|libpthread|libresolv|librt|libutil)\.so'
 of_cuda='^lib(cuda|cudart|cublas|cublasLt|nccl|nvidia-.*)\.so'
 needed=$(ldd "$@") || { echo "copy_libraries.sh: ldd failed with $?: $needed" >&2; exit 1; }
-while read -r name arrow path _; do
+while read -r name arrow path; do
   [ "$arrow" = "=>" ] || continue
+  path=${path% (0x*}
   if [[ $name =~ $of_the_machine || $name =~ $of_cuda ]]; then continue; fi
-  if [ "$path" = not ]; then
+  if [ "$path" = "not found" ]; then
     echo "copy_libraries.sh: $name is not on this machine" >&2
     exit 1
   fi

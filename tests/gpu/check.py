@@ -12,10 +12,12 @@ import collections
 import csv
 import glob
 import json
+import math
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -55,7 +57,7 @@ class Runner:
         log = open(self.out / (name + ".log"), "w")
         command = (OUR_ENVIRONMENT if ours else []) + [str(word) for word in command]
         process = subprocess.Popen(command, cwd=BIN, stdout=log, stderr=subprocess.STDOUT,
-                                   env=os.environ | (variables or {}))
+                                   env=os.environ | (variables or {}), start_new_session=True)
         return name, process
 
     def wait(self, started, seconds):
@@ -63,7 +65,7 @@ class Runner:
         try:
             process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # With the processes that it started.
             process.wait()
             raise Failure(f"{name} did not end in {seconds} s") from None
         text = (self.out / (name + ".log")).read_text(errors="replace")
@@ -92,11 +94,19 @@ def run_test(runner, name, program, prefix=(), filters="*", shards=1, seconds=24
                      {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)},
                      ours=not prefix)
         for shard in range(shards)]
-    ended = [runner.wait(process, seconds) for process in started]
+    ended, late = [], None
+    for process in started:
+        try:
+            ended.append(runner.wait(process, seconds))
+        except Failure as failure:
+            late = failure
+    if late:
+        raise late
     passed, skipped, failed = count([text for _, text in ended])
     bad = [code for code, _ in ended if code != 0]
     summary = f"{passed} passed, {skipped} skipped, {len(failed)} failed"
-    if bad or failed or passed == 0:
+    # Every test of these programs needs the GPU, so none may be skipped.
+    if bad or failed or skipped or passed == 0:
         tails = [" | ".join(text.strip().splitlines()[-3:]) for code, text in ended if code != 0]
         raise Failure(summary + ": " + ", ".join(failed[:20]) + " " + " ".join(tails)[:600])
     return summary
@@ -130,7 +140,7 @@ def training(runner):
                         "labels": str(data / "t10k-labels-idx1-ubyte.gz")},
                 "scale": 1 / 255, "rows": [first, last]}
 
-    losses, rates = {}, {}
+    accuracies, seconds = {}, {}
     for kind in ("cuda", "cpu"):
         folder = runner.out / ("training_" + kind)
         shutil.rmtree(folder, ignore_errors=True)
@@ -145,14 +155,15 @@ def training(runner):
         text = runner.run("training_" + kind, [BIN / "cli/cairn", "run", folder / "job.json", "--ps", 1,
                                                "--workers", 1, "--device", kind, "--state",
                                                folder / "state"], 40)
-        rates[kind] = time.monotonic() - start
-        found = re.findall(r"val_accuracy[ :=]+([\d.]+)", text) or re.findall(r"accuracy[ :=]+([\d.]+)", text)
+        seconds[kind] = time.monotonic() - start
+        found = re.findall(r"^  validation +loss [\d.]+ +accuracy ([\d.]+)", text, re.M)
         if not found:
             raise Failure("no accuracy in the output: " + text[-500:])
-        losses[kind] = float(found[-1])
+        accuracies[kind] = float(found[-1])
         shutil.rmtree(folder, ignore_errors=True)
-    summary = ", ".join(f"{kind} {losses[kind]:.4f} in {rates[kind]:.1f} s" for kind in losses)
-    if abs(losses["cuda"] - losses["cpu"]) > 0.02 or losses["cuda"] < 0.75:
+    summary = ", ".join(f"{kind} {accuracies[kind]:.4f} in {seconds[kind]:.1f} s"
+                        for kind in accuracies)
+    if abs(accuracies["cuda"] - accuracies["cpu"]) > 0.02 or accuracies["cuda"] < 0.75:
         raise Failure(summary)
     return "validation accuracy " + summary
 
@@ -185,6 +196,8 @@ def speed(runner):
         name, model, batch, number, precision = row
         text = runner.run(f"speed_{name}_{batch}_{precision}",
                           [BIN / "tests/gpu/step", ROOT / "examples" / model, batch, number, precision], 60)
+        if not math.isfinite(float(text.split()[3])):
+            raise Failure(f"{name} {precision}: the loss is not finite: {text.strip()}")
         ours = [float(word) for word in text.split()[:2]]
         peers = [f" beside {b:.3f} ({b / a:.2f})" for a, b in zip(ours, theirs.get(row, []))] or ["", ""]
         rows.append(f"{name} batch {batch} {precision}: {ours[0]} ms{peers[0]}, "
@@ -211,6 +224,8 @@ def kernels(runner):
                                               *OUR_ENVIRONMENT, BIN / "tests/gpu/step",
                                               ROOT / "examples" / model, batch, 0], 120, ours=False)
         lines = [line for line in text.splitlines() if line.startswith('"')]
+        if not lines:
+            raise Failure("ncu measured no kernel: " + text[-300:])
         times, launches = collections.Counter(), collections.Counter()
         for row in csv.DictReader(lines):
             key = short_name(row["Kernel Name"])
@@ -233,9 +248,14 @@ def short_name(name):
 
 def sanitize(runner, kind, filters="*", seconds=240):
     compute_sanitizer = tool("compute-sanitizer")
-    return run_test(runner, kind, "tests/gpu/layers_test",
-                    (compute_sanitizer, "--tool", kind, "--error-exitcode", "99", "--target-processes",
-                     "all"), filters, SHARDS, seconds)
+    summary = run_test(runner, kind, "tests/gpu/layers_test",
+                       (compute_sanitizer, "--tool", kind, "--error-exitcode", "99",
+                        "--target-processes", "all"), filters, SHARDS, seconds)
+    for shard in range(SHARDS):
+        text = (runner.out / f"{kind}_{shard}.log").read_text(errors="replace")
+        if not re.search(r"ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards", text):
+            raise Failure(f"no clean summary in {kind}_{shard}.log: {text[-200:]}")
+    return summary
 
 
 def memcheck(runner):
@@ -267,7 +287,8 @@ def main():
     unknown = [name for name in options.checks if name not in CHECKS]
     if unknown:
         sys.exit(f"check.py: there is no check {unknown[0]}; there are {', '.join(CHECKS)}")
-    out = pathlib.Path(options.out or tempfile.mkdtemp(prefix="cairn_gpu_")).resolve()
+    out = pathlib.Path(os.environ.get("CALLER_FOLDER", "."),
+                       options.out or tempfile.mkdtemp(prefix="cairn_gpu_")).resolve()
     out.mkdir(parents=True, exist_ok=True)
     runner = Runner(out)
     passed = failed = 0
@@ -276,11 +297,11 @@ def main():
         try:
             result, text = "passed", CHECKS[name](runner)
             passed += 1
-        except Failure as failure:
-            result, text = "FAILED", str(failure)
-            failed += 1
         except Skip as skip:
             result, text = "skipped", str(skip)
+        except Exception as failure:  # One check must not end the others.
+            result, text = "FAILED", str(failure) or repr(failure)
+            failed += 1
         print(f"{name:10} {result:8} {time.monotonic() - start:6.1f} s  " + text.replace("\n", "\n" + 28 * " "),
               flush=True)
     print(f"{passed} passed, {failed} failed")

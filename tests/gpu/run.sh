@@ -10,6 +10,7 @@
 #
 # --out FOLDER gets the output of each check. check.py has the list of checks.
 set -euo pipefail
+export CALLER_FOLDER=$PWD
 cd "$(dirname "$0")/../.."
 case "${1:-}" in
   -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
@@ -19,6 +20,10 @@ if [ -e packed ]; then
   CAIRN_BIN=$PWD exec python3 tests/gpu/check.py "$@"
 fi
 
+[ -x "${CUDA_PATH:-/usr/local/cuda}/bin/nvcc" ] || {
+  echo "run.sh: no CUDA toolkit in ${CUDA_PATH:-/usr/local/cuda}: set CUDA_PATH (deploy/install_cuda.sh)" >&2
+  exit 1
+}
 targets=(//cli:cairn //coordinator:coordinator //ps_server:ps_server //worker:worker
   //nn/cuda:libcairn_cuda.so //tests/gpu:layers_test //tests/gpu:steps_test //tests/gpu:cluster_test
   //tests/gpu:step //tests/nn:cuda_test)
@@ -27,7 +32,7 @@ if [ "${1:-}" != --pack ]; then
   CAIRN_BIN=$PWD/bazel-bin exec python3 tests/gpu/check.py "$@"
 fi
 
-file=$(realpath -m "${2:?--pack needs a file}")
+file=$(cd "$CALLER_FOLDER" && realpath -m "${2:?--pack needs a file}")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 packed=$folder/cairn_gpu_checks
