@@ -22,8 +22,8 @@ def cairn_library(name, srcs = None, hdrs = None, copts = [], **kwargs):
         **kwargs
     )
 
-# Where deploy/bundle.sh puts a program's shared libraries. A DT_RPATH, which holds for the libraries
-# that those need, too.
+# Where deploy/bundle.sh puts a program's shared libraries. A DT_RPATH, which holds also for what
+# libraries without a path of their own need.
 BUNDLED_LIBRARIES = "-Wl,--disable-new-dtags,-rpath,$$ORIGIN/lib"
 
 def cairn_binary(name, srcs = ["main.cc"], deps = [], copts = [], linkopts = [], **kwargs):

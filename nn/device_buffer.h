@@ -43,8 +43,8 @@ class DeviceBuffer {
   float* data_ = nullptr;
 };
 
-// Owns `count` values in host memory that a device copies to. Movable, not copyable. The device
-// must outlive the buffer.
+// Owns `count` values in host memory that a device copies to and from. Movable, not copyable. The
+// device must outlive the buffer.
 template <typename T>
 class HostBuffer {
  public:

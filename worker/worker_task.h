@@ -38,7 +38,7 @@ struct WorkerTaskOptions {
   int64_t max_evaluations = 0;
   // Called on a thread of the task when it is done; must not block. It may be called again.
   std::function<void(const std::string& why)> on_done;
-  // The device computes no longer. A new process may be able to use it.
+  // Called when the device has failed. A new process may be able to use it.
   std::function<void(const std::string& why)> on_device_lost;
 };
 

@@ -42,7 +42,7 @@ Command MakeRunCommand() {
     set->AddCount("--evaluators", &options->tasks.evaluators, 0, kTasksMax,
                   "Number of evaluators, which evaluate the epochs while the workers train on [0]");
     set->AddString("--device LIST", &options->device,
-                   "Devices of each worker and evaluator, for example cpu:0,cpu:1 [those of the "
+                   "Devices of each worker and evaluator, for example cuda:0,cuda:1 [those of the "
                    "job's strategy, "
                    "else auto]");
     set->AddString("--state DIR", &options->state,

@@ -231,7 +231,7 @@ Command MakeUpCommand() {
     set->AddCount("--evaluators", &flags->tasks.evaluators, 0, kTasksMax,
                   "Number of evaluators, which evaluate the epochs while the workers train on [0]");
     set->AddString("--device LIST", &flags->device,
-                   "Devices of each worker and evaluator, for example cpu:0,cpu:1 [auto]");
+                   "Devices of each worker and evaluator, for example cuda:0,cuda:1 [auto]");
     set->AddString("--state DIR", &flags->state,
                    "Directory of journal, checkpoints, history and logs [cairn-state]");
     set->AddBool("--foreground", &flags->foreground,

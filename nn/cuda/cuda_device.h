@@ -13,8 +13,9 @@
 namespace cairn::nn {
 
 // One GPU. All work is submitted to one stream, in the order of the calls; the copies of
-// StartCopyFromDevice have another one. Only Synchronize, the Free functions, CopyFromDevice and
-// WaitForCopy wait for it, so an error of earlier work may be returned by any later call.
+// StartCopyFromDevice have another one. Synchronize, the Free functions, CopyFromDevice and
+// WaitForCopy wait for it; CopyToDevice waits if its buffers are full, and so do kernels that read
+// ids or compute losses on the host. An error of earlier work may be returned by any later call.
 // CreateKernel refuses layers without a kernel; doc/cuda.md lists those with one.
 class CudaDevice : public Device {
  public:

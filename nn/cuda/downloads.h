@@ -23,7 +23,7 @@ class Downloads {
   static absl::StatusOr<std::unique_ptr<Downloads>> Create(cudaStream_t compute,
                                                            std::string device);
 
-  // Starts a copy of what has been submitted to `compute`, and returns its number.
+  // Starts a copy that follows the work submitted to `compute` so far, and returns its number.
   absl::StatusOr<int64_t> Start(void* pinned, const void* device, size_t bytes);
   // Returns when this copy and all earlier ones are complete.
   absl::Status Wait(int64_t copy);

@@ -69,7 +69,7 @@ class Structures(unittest.TestCase):
             refused = network(policy)
             refused.compile(**compiled)
             with self.assertRaisesRegex(
-                    Exception, f"layer dense.* has the dtype policy {policy}; known are float32 and"):
+                    Exception, f"layer dense.* has the dtype policy {policy}; use float32 or mixed"):
                 cluster.fit(refused, x, y, **fit)
 
     def test_operations_drop_masks(self):

@@ -313,8 +313,8 @@ def precision_of(model):
         # Layers that look up texts and ids have whole numbers.
         if policy not in ("float32", "mixed_bfloat16") and not policy.startswith(("int", "uint",
                                                                                   "string", "bool")):
-            raise NotSupported(f"layer {layer.name} has the dtype policy {policy}; known are float32 "
-                               f"and mixed_bfloat16, which needs no scaling of the loss")
+            raise NotSupported(f"layer {layer.name} has the dtype policy {policy}; use float32 or "
+                               f"mixed_bfloat16, which needs no loss scaling")
     return "mixed_bfloat16" if "mixed_bfloat16" in policies else "float32"
 
 
