@@ -13,8 +13,10 @@ namespace cairn::nn {
 absl::StatusOr<std::unique_ptr<Device>> CreateDevice(std::string_view kind) {
   if (kind == "cpu") return std::make_unique<CpuDevice>();
   if (kind == "auto") {
-    absl::StatusOr<std::unique_ptr<Device>> gpu = LoadCudaDevice(0);
-    if (gpu.ok()) return gpu;
+    if (FindCudaDriver().ok()) {
+      absl::StatusOr<std::unique_ptr<Device>> gpu = LoadCudaDevice(0);
+      if (gpu.ok()) return gpu;
+    }
     return std::make_unique<CpuDevice>();
   }
   if (kind == "cuda") return LoadCudaDevice(0);

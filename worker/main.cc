@@ -24,6 +24,7 @@
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "nn/create_device.h"
+#include "nn/cuda/load_cuda_device.h"
 #include "parameters/ps_task.h"
 #include "worker/compute_threads.h"
 #include "worker/coordinator_process.h"
@@ -227,7 +228,9 @@ absl::StatusOr<cairn::cluster::ChildOptions> CoordinatorCommand(const Flags& fla
 // The name in job files of the device that "auto" has chosen. Logs why it is no GPU.
 std::string NameOfAuto(const cairn::nn::Device& device) {
   if (!device.memory_is_host()) return "cuda:0";
-  CAIRN_LOG_INFO("computing on the CPU", "why", CreateDevice("cuda").status().message());
+  const absl::Status driver = cairn::nn::FindCudaDriver();
+  CAIRN_LOG_INFO("computing on the CPU", "why",
+                 driver.ok() ? CreateDevice("cuda").status() : driver);
   return "cpu:0";
 }
 

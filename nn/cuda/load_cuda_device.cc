@@ -51,6 +51,12 @@ absl::StatusOr<CudaFactory*> LoadFactory() {
 
 }  // namespace
 
+absl::Status FindCudaDriver() {
+  if (dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("no NVIDIA driver is installed: ", LoaderError()));
+}
+
 absl::StatusOr<std::unique_ptr<Device>> LoadCudaDevice(int ordinal) {
   CAIRN_ASSIGN_OR_RETURN(CudaFactory * factory, LoadFactory());
   absl::StatusOr<std::unique_ptr<Device>> device;

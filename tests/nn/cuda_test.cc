@@ -100,6 +100,15 @@ TEST_F(CudaTest, ALayerWithoutKernelIsNamed) {
   EXPECT_THAT(device_->name(), StartsWith("cuda:0 ("));
 }
 
+TEST(CudaLibraryTest, WithoutADriverThereIsNoGpu) {
+  const absl::Status driver = FindCudaDriver();
+  const bool has_gpu = LoadCudaDevice(0).ok();
+  EXPECT_TRUE(driver.ok() || !has_gpu);
+  if (!has_gpu && !driver.ok()) {
+    EXPECT_THAT(std::string(driver.message()), StartsWith("no NVIDIA driver is installed: "));
+  }
+}
+
 // Runs everywhere.
 TEST(CudaLibraryTest, AGpuThatIsNotThereIsFailedPreconditionWithAReason) {
   for (const int ordinal : {-1, 1000}) {
