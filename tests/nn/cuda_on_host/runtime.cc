@@ -384,8 +384,8 @@ const char* cudaGetErrorName(cudaError_t error) {
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   Call call("cudaMemGetInfo");
   if (const cudaError_t error = call.Failure(); error != cudaSuccess) return error;
-  *free = kHeapBytes - call.device().heap.used();
-  *total = kHeapBytes;
+  *free = cuda_on_host::kHeapBytes - call.device().heap.used();
+  *total = cuda_on_host::kHeapBytes;
   return cudaSuccess;
 }
 
