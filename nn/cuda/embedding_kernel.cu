@@ -1,10 +1,6 @@
-#include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "nn/cuda/id_input.h"
 #include "nn/cuda/kernels.h"
 #include "nn/cuda/loops.h"
 #include "nn/layers/embedding.h"
@@ -19,28 +15,17 @@ using Key = uint64_t;
 __device__ int64_t IdOf(Key key) { return static_cast<int64_t>(key >> 32); }
 __device__ int64_t PlaceOf(Key key) { return static_cast<int64_t>(key & 0xffffffff); }
 
-// The id at place i, or -1 if it is none of the `rows` of the table. Floats are truncated.
-__device__ int64_t ReadId(const float* input, bool are_floats, int64_t rows, int64_t i) {
-  if (!are_floats) {
-    const int64_t id = reinterpret_cast<const int32_t*>(input)[i];
-    return id >= 0 && id < rows ? id : -1;
-  }
-  const double id = trunc(static_cast<double>(input[i]));
-  return id >= 0 && id < static_cast<double>(rows) ? static_cast<int64_t>(id) : -1;
-}
-
 constexpr unsigned kSortedByBlock = 512;
 
 // Sorts each kSortedByBlock keys. A key's place is the number of smaller ones.
-__global__ void SortPiecesKernel(int64_t count, const float* input, bool are_floats, int64_t rows,
-                                 Key* keys) {
+__global__ void SortPiecesKernel(int64_t count, Ids ids, Key* keys) {
   auto* const shared = SharedMemory<Key>();
   const int64_t begin = int64_t{blockIdx.x} * blockDim.x;
   const int64_t i = begin + threadIdx.x;
   const int64_t length = count - begin < blockDim.x ? count - begin : blockDim.x;
   Key key = 0;
   if (i < count) {
-    const int64_t id = ReadId(input, are_floats, rows, i);
+    const int64_t id = ids.At(i);
     key = (static_cast<Key>(id < 0 ? 0 : id) << 32) | static_cast<Key>(i);
     shared[threadIdx.x] = key;
   }
@@ -53,7 +38,7 @@ __global__ void SortPiecesKernel(int64_t count, const float* input, bool are_flo
 
 // Merges each pair of neighboring sorted pieces of `length` keys: a key moves by the number of
 // smaller ones in the other piece.
-void MergePieces(Context* context, int64_t count, int64_t length, const Key* from, Key* to) {
+void MergePieces(Context* context, int64_t count, const Divisor& length, const Key* from, Key* to) {
   ForEach(context, count, [=] __device__(int64_t i) {
     const int64_t piece = i / length;
     const bool is_left = piece % 2 == 0;
@@ -78,9 +63,10 @@ constexpr int64_t kRun = 64;
 
 // Adds the gradients of each run to that of its first place, in the order of the batch.
 void AddRuns(Context* context, int64_t count, int64_t width, const Key* keys, float* gradient) {
+  const Divisor columns = width;
   ForEach(context, count * width, [=] __device__(int64_t i) {
-    const int64_t first = i / width;
-    const int64_t column = i % width;
+    const int64_t first = i / columns;
+    const int64_t column = i - first * width;
     const int64_t id = IdOf(keys[first]);
     if (first % kRun != 0 && IdOf(keys[first - 1]) == id) return;
     int64_t end = (first / kRun + 1) * kRun;
@@ -96,9 +82,10 @@ void AddRuns(Context* context, int64_t count, int64_t width, const Key* keys, fl
 // Writes the sum of the runs of each id to its row of the table.
 void AddIds(Context* context, int64_t count, int64_t width, const Key* keys, const float* gradient,
             float* table) {
+  const Divisor columns = width;
   ForEach(context, count * width, [=] __device__(int64_t i) {
-    const int64_t first = i / width;
-    const int64_t column = i % width;
+    const int64_t first = i / columns;
+    const int64_t column = i - first * width;
     const int64_t id = IdOf(keys[first]);
     if (first != 0 && IdOf(keys[first - 1]) == id) return;
     double sum = 0;
@@ -116,44 +103,28 @@ class EmbeddingKernel final : public Kernel {
   EmbeddingKernel(const EmbeddingLayer& layer, const KernelContext& context)
       : context_(context.cuda),
         layer_(layer),
-        ids_are_floats_(layer.inputs()[0].type == proto::FLOAT32),
-        count_(context.options.examples * ElementCount(layer.inputs()[0].shape)),
-        keys_(context.cuda, context.options.training ? count_ : 0),
-        merged_(context.cuda, context.options.training ? count_ : 0) {}
+        ids_(layer, context.options.examples, layer.rows(), "rows", context.cuda),
+        keys_(context.cuda, context.options.training ? ids_.count() : 0),
+        merged_(context.cuda, context.options.training ? ids_.count() : 0) {}
 
   absl::Status Forward(const ForwardArguments& arguments) override {
-    const float* const input = arguments.inputs[0];
+    const Ids ids = ids_.Of(arguments.inputs[0]);
     const float* const table = arguments.variables[0];
     float* const output = arguments.output;
     double* const invalid = arguments.invalid;
-    const int64_t rows = layer_.rows();
     const int64_t width = layer_.width();
-    const bool are_floats = ids_are_floats_;
-    ForEach(context_, count_ * width, [=] __device__(int64_t i) {
-      const int64_t id = ReadId(input, are_floats, rows, i / width);
+    const Divisor columns = width;
+    ForEach(context_, ids_.count() * width, [=] __device__(int64_t i) {
+      const int64_t place = i / columns;
+      const int64_t id = ids.At(place);
       if (id < 0) *invalid = 1;
-      output[i] = id < 0 ? 0 : table[id * width + i % width];
+      output[i] = id < 0 ? 0 : table[id * width + (i - place * width)];
     });
     return absl::OkStatus();
   }
 
-  // The host looks for the first id that is no row.
   absl::Status FindInvalid(const ForwardArguments& arguments) override {
-    std::vector<float> input(count_);
-    absl::Status status =
-        context_->copies().FromDevice(input.data(), arguments.inputs[0], count_ * sizeof(float));
-    if (!status.ok()) return status;
-    for (const float& word : input) {
-      int32_t id;
-      std::memcpy(&id, &word, sizeof(id));
-      const double number = ids_are_floats_ ? std::trunc(word) : id;
-      if (number >= 0 && number < static_cast<double>(layer_.rows())) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("layer '", layer_.name(), "' (", layer_.class_name(), "): id ",
-                       ids_are_floats_ ? absl::StrCat(word) : absl::StrCat(id),
-                       " is not one of the rows 0 to ", layer_.rows() - 1));
-    }
-    return absl::OkStatus();
+    return ids_.FindInvalid(arguments.inputs[0]);
   }
 
   void Backward(const BackwardArguments& arguments) override {
@@ -161,23 +132,24 @@ class EmbeddingKernel final : public Kernel {
     if (table == nullptr) return;
     const Key* const keys = SortIds(arguments.inputs[0]);
     context_->Zero(table, layer_.rows() * layer_.width() * sizeof(float));
-    AddRuns(context_, count_, layer_.width(), keys, arguments.output_gradient);
-    AddIds(context_, count_, layer_.width(), keys, arguments.output_gradient, table);
+    AddRuns(context_, ids_.count(), layer_.width(), keys, arguments.output_gradient);
+    AddIds(context_, ids_.count(), layer_.width(), keys, arguments.output_gradient, table);
   }
 
  private:
   const Key* SortIds(const float* input) {
+    const int64_t count = ids_.count();
     unsigned threads = 32;
-    while (threads < kSortedByBlock && threads < count_) threads *= 2;
-    const int64_t blocks = (count_ + threads - 1) / threads;
+    while (threads < kSortedByBlock && threads < count) threads *= 2;
+    const int64_t blocks = (count + threads - 1) / threads;
     context_->Note(
         Launch(SortPiecesKernel, static_cast<unsigned>(blocks), threads, threads * sizeof(Key),
-               context_->stream(), count_, input, ids_are_floats_, layer_.rows(), keys_.data()),
+               context_->stream(), count, ids_.Of(input), keys_.data()),
         "cudaLaunchKernel");
     Key* from = keys_.data();
     Key* to = merged_.data();
-    for (int64_t length = threads; length < count_; length *= 2) {
-      MergePieces(context_, count_, length, from, to);
+    for (int64_t length = threads; length < count; length *= 2) {
+      MergePieces(context_, count, length, from, to);
       std::swap(from, to);
     }
     return from;
@@ -185,8 +157,7 @@ class EmbeddingKernel final : public Kernel {
 
   Context* const context_;
   const EmbeddingLayer& layer_;
-  const bool ids_are_floats_;
-  const int64_t count_;
+  const IdInput ids_;
   DeviceArray<Key> keys_;
   DeviceArray<Key> merged_;
 };

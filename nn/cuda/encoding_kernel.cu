@@ -1,6 +1,4 @@
-#include <vector>
-
-#include "nn/cuda/id_reader.h"
+#include "nn/cuda/id_input.h"
 #include "nn/cuda/kernels.h"
 #include "nn/cuda/loops.h"
 #include "nn/layers/category_encoding.h"
@@ -15,7 +13,7 @@ struct Encoding {
   bool is_int = false;  // The ids themselves.
   bool counts = false;  // How often each id occurs in a group; else whether it does.
   int64_t count = 0;    // Ids of all examples.
-  int64_t group = 1;    // Ids for each vector of the output.
+  Divisor group;        // Ids for each vector of the output.
   int64_t tokens = 1;   // The length of a vector.
 };
 
@@ -30,6 +28,7 @@ Encoding EncodingOf(const Encoder& layer, bool is_int, int64_t tokens,
 }
 
 // An element of the output is written by each of the ids that it stands for, with the same value.
+// Nothing is written for an id of -1.
 void Encode(Context* context, const Encoding& of, const int64_t* ids, float* output) {
   if (of.is_int) {
     ForEach(context, of.count,
@@ -38,10 +37,12 @@ void Encode(Context* context, const Encoding& of, const int64_t* ids, float* out
   }
   context->Zero(output, of.count / of.group * of.tokens * sizeof(float));
   ForEach(context, of.count, [=] __device__(int64_t i) {
-    const int64_t* const group = ids + i / of.group * of.group;
+    if (ids[i] < 0) return;
+    const int64_t vector = i / of.group;
+    const int64_t* const group = ids + vector * of.group;
     int64_t occurrences = 0;
     for (int64_t k = 0; of.counts && k < of.group; ++k) occurrences += group[k] == ids[i];
-    output[i / of.group * of.tokens + ids[i]] = of.counts ? static_cast<float>(occurrences) : 1;
+    output[vector * of.tokens + ids[i]] = of.counts ? static_cast<float>(occurrences) : 1;
   });
 }
 
@@ -56,10 +57,13 @@ class EncodingKernel : public Kernel {
 
  protected:
   EncodingKernel(const Encoding& encoding, Context* context)
-      : context_(context), encoding_(encoding) {}
+      : context_(context), encoding_(encoding), ids_(context, encoding.count) {}
+
+  void EncodeIds(float* output) const { Encode(context_, encoding_, ids_.data(), output); }
 
   Context* const context_;
   const Encoding encoding_;
+  const DeviceArray<int64_t> ids_;
 };
 
 // CategoryEncoding, and StringLookup, whose input has the indices already.
@@ -68,17 +72,26 @@ class IdEncodingKernel final : public EncodingKernel {
   IdEncodingKernel(const Encoding& encoding, const Layer& layer, const char* bound_name,
                    const KernelContext& context)
       : EncodingKernel(encoding, context.cuda),
-        reader_(layer, context.options.examples, encoding.tokens, bound_name, context.cuda) {}
+        input_(layer, context.options.examples, encoding.tokens, bound_name, context.cuda) {}
 
   absl::Status Forward(const ForwardArguments& arguments) override {
-    absl::Status status = reader_.Read(arguments.inputs[0]);
-    if (!status.ok()) return status;
-    Encode(context_, encoding_, reader_.ids(), arguments.output);
+    const Ids input = input_.Of(arguments.inputs[0]);
+    int64_t* const ids = ids_.data();
+    double* const invalid = arguments.invalid;
+    ForEach(context_, encoding_.count, [=] __device__(int64_t i) {
+      ids[i] = input.At(i);
+      if (ids[i] < 0) *invalid = 1;
+    });
+    EncodeIds(arguments.output);
     return absl::OkStatus();
   }
 
+  absl::Status FindInvalid(const ForwardArguments& arguments) override {
+    return input_.FindInvalid(arguments.inputs[0]);
+  }
+
  private:
-  IdReader reader_;
+  const IdInput input_;
 };
 
 // A value's bin is the number of boundaries that are not larger. NaN is in the last bin, as on the
@@ -109,15 +122,14 @@ class DiscretizationKernel final : public EncodingKernel {
       : EncodingKernel(encoding, context.cuda),
         is_integer_(layer.inputs()[0].type != proto::FLOAT32),
         boundary_count_(layer.bins() - 1),
-        boundaries_(context.cuda, boundary_count_),
-        bins_(context.cuda, encoding.count) {
+        boundaries_(context.cuda, boundary_count_) {
     context.cuda->Upload(boundaries_.data(), layer.boundaries());
   }
 
   absl::Status Forward(const ForwardArguments& arguments) override {
     FindBins(context_, encoding_.count, arguments.inputs[0], is_integer_, boundary_count_,
-             boundaries_.data(), bins_.data());
-    Encode(context_, encoding_, bins_.data(), arguments.output);
+             boundaries_.data(), ids_.data());
+    EncodeIds(arguments.output);
     return absl::OkStatus();
   }
 
@@ -125,7 +137,6 @@ class DiscretizationKernel final : public EncodingKernel {
   const bool is_integer_;
   const int64_t boundary_count_;
   DeviceArray<float> boundaries_;
-  DeviceArray<int64_t> bins_;
 };
 
 }  // namespace
