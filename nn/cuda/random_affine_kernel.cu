@@ -1,8 +1,6 @@
-#include <vector>
-
-#include "nn/cuda/float_input.h"
 #include "nn/cuda/kernels.h"
 #include "nn/cuda/loops.h"
+#include "nn/cuda/random_images_kernel.h"
 #include "nn/layers/random_affine.h"
 
 namespace cairn::nn::cuda {
@@ -112,55 +110,30 @@ void TransformGradient(Context* context, const Images& images, const Map* maps,
   });
 }
 
-// The host draws the maps.
-class RandomAffineKernel final : public Kernel {
+class RandomAffineKernel final : public RandomImagesKernel<RandomAffineLayer, Map> {
  public:
   RandomAffineKernel(const RandomAffineLayer& layer, const KernelContext& context)
-      : context_(context.cuda),
-        layer_(layer),
+      : RandomImagesKernel(layer, context),
         images_({.examples = context.options.examples,
                  .height = layer.output().shape[0],
                  .width = layer.output().shape[1],
                  .channels = layer.output().shape[2],
                  .fill = layer.fill(),
                  .fill_value = static_cast<float>(layer.fill_value()),
-                 .nearest = layer.nearest()}),
-        input_(layer.inputs()[0], context.options.examples, context.cuda),
-        maps_(context.cuda, context.options.examples) {}
-
-  absl::Status Forward(const ForwardArguments& arguments) override {
-    const float* const images = input_.Get(arguments.inputs[0]);
-    if (!arguments.training || layer_.inference_only()) {
-      context_->Copy(arguments.output, images, images_.count() * sizeof(float));
-      return absl::OkStatus();
-    }
-    std::vector<Map> maps;
-    for (int64_t example = 0; example < images_.examples; ++example) {
-      maps.push_back(layer_.Draw(arguments.random_key, example));
-    }
-    context_->Upload(maps_.data(), maps);
-    Transform(context_, images_, maps_.data(), images, arguments.output);
-    return absl::OkStatus();
-  }
-
-  void Backward(const BackwardArguments& arguments) override {
-    float* const gradient = arguments.input_gradients[0];
-    if (gradient == nullptr) return;
-    if (layer_.inference_only()) {
-      context_->Copy(gradient, arguments.output_gradient, images_.count() * sizeof(float));
-      return;
-    }
-    context_->Zero(gradient, images_.count() * sizeof(float));
-    TransformGradient(context_, images_, maps_.data(), arguments.output_gradient, gradient);
-  }
+                 .nearest = layer.nearest()}) {}
 
  private:
-  Context* const context_;
-  const RandomAffineLayer& layer_;
+  void Change(uint64_t, const Map* maps, const float* images, float* output) override {
+    Transform(context_, images_, maps, images, output);
+  }
+
+  void Differentiate(const Map* maps, const float*, const float* output_gradient,
+                     float* gradient) override {
+    context_->Zero(gradient, images_.count() * sizeof(float));
+    TransformGradient(context_, images_, maps, output_gradient, gradient);
+  }
+
   const Images images_;
-  const FloatInput input_;
-  // Of the last Forward in training, by example.
-  DeviceArray<Map> maps_;
 };
 
 }  // namespace

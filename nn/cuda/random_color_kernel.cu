@@ -1,8 +1,6 @@
-#include <vector>
-
-#include "nn/cuda/float_input.h"
 #include "nn/cuda/kernels.h"
 #include "nn/cuda/loops.h"
+#include "nn/cuda/random_images_kernel.h"
 #include "nn/layers/random_color.h"
 
 namespace cairn::nn::cuda {
@@ -89,57 +87,31 @@ void ContrastGradient(Context* context, const Images& images, const float* draws
              });
 }
 
-// The host makes the draws.
-class RandomColorKernel final : public Kernel {
+class RandomColorKernel final : public RandomImagesKernel<RandomColorLayer, float> {
  public:
   RandomColorKernel(const RandomColorLayer& layer, const KernelContext& context)
-      : context_(context.cuda),
-        layer_(layer),
+      : RandomImagesKernel(layer, context),
         images_({.examples = context.options.examples,
                  .pixels = layer.output().shape[0] * layer.output().shape[1],
                  .channels = layer.output().shape[2],
                  .low = static_cast<float>(layer.value_range()[0]),
                  .high = static_cast<float>(layer.value_range()[1])}),
-        changes_contrast_(layer.kind() == RandomColorLayer::Kind::kContrast),
-        input_(layer.inputs()[0], context.options.examples, context.cuda),
-        draws_(context.cuda, context.options.examples) {}
-
-  absl::Status Forward(const ForwardArguments& arguments) override {
-    const float* const images = input_.Get(arguments.inputs[0]);
-    if (!arguments.training || layer_.inference_only()) {
-      context_->Copy(arguments.output, images, images_.count() * sizeof(float));
-      return absl::OkStatus();
-    }
-    std::vector<float> draws;
-    for (int64_t example = 0; example < images_.examples; ++example) {
-      draws.push_back(layer_.Draw(arguments.random_key, example));
-    }
-    context_->Upload(draws_.data(), draws);
-    (changes_contrast_ ? ChangeContrast : ChangeBrightness)(context_, images_, draws_.data(),
-                                                            images, arguments.output);
-    return absl::OkStatus();
-  }
-
-  void Backward(const BackwardArguments& arguments) override {
-    float* const gradient = arguments.input_gradients[0];
-    if (gradient == nullptr) return;
-    if (layer_.inference_only()) {
-      context_->Copy(gradient, arguments.output_gradient, images_.count() * sizeof(float));
-      return;
-    }
-    (changes_contrast_ ? ContrastGradient : BrightnessGradient)(
-        context_, images_, draws_.data(), input_.Get(arguments.inputs[0]),
-        arguments.output_gradient, gradient);
-  }
+        changes_contrast_(layer.kind() == RandomColorLayer::Kind::kContrast) {}
 
  private:
-  Context* const context_;
-  const RandomColorLayer& layer_;
+  void Change(uint64_t, const float* draws, const float* images, float* output) override {
+    (changes_contrast_ ? ChangeContrast : ChangeBrightness)(context_, images_, draws, images,
+                                                            output);
+  }
+
+  void Differentiate(const float* draws, const float* images, const float* output_gradient,
+                     float* gradient) override {
+    (changes_contrast_ ? ContrastGradient : BrightnessGradient)(context_, images_, draws, images,
+                                                                output_gradient, gradient);
+  }
+
   const Images images_;
   const bool changes_contrast_;
-  const FloatInput input_;
-  // Of the last Forward in training, by example.
-  DeviceArray<float> draws_;
 };
 
 }  // namespace

@@ -1,15 +1,15 @@
 #include <vector>
 
-#include "nn/cuda/float_input.h"
 #include "nn/cuda/kernels.h"
 #include "nn/cuda/loops.h"
+#include "nn/cuda/random_images_kernel.h"
 #include "nn/cuda/random_normal.h"
 #include "nn/layers/random_pixels.h"
 
 namespace cairn::nn::cuda {
 namespace {
 
-using Change = RandomPixelsLayer::Change;
+using PixelChange = RandomPixelsLayer::Change;
 using Kind = RandomPixelsLayer::Kind;
 
 // What the formulas of nn/cpu/random_pixels_kernel.cc need.
@@ -29,15 +29,15 @@ struct Images {
     return channel == 0 ? 0.2989f : channel == 1 ? 0.587f : 0.114f;
   }
   // A value of the range as one from 0 to 255, with the addition.
-  __device__ float Lifted(const Change& change, float value) const {
+  __device__ float Lifted(const PixelChange& change, float value) const {
     return (value - low) * 255 / (high - low) + static_cast<float>(change.addition);
   }
   // NaN stays NaN.
   __device__ static float Clamp(float value) { return value < 0 ? 0 : value > 255 ? 255 : value; }
-  __device__ static bool IsBelow(const Change& change, float value) {
+  __device__ static bool IsBelow(const PixelChange& change, float value) {
     return value < static_cast<float>(change.threshold);
   }
-  __device__ bool IsInBox(const Change& change, int64_t element) const {
+  __device__ bool IsInBox(const PixelChange& change, int64_t element) const {
     const int64_t pixel = element / channels;
     const auto row = static_cast<double>(pixel / width);
     const auto column = static_cast<double>(pixel % width);
@@ -59,11 +59,11 @@ struct Filling {
   }
 };
 
-void Apply(Context* context, const Images& images, const Change* changes, const Filling& filling,
-           const float* from, float* to) {
+void Apply(Context* context, const Images& images, const PixelChange* changes,
+           const Filling& filling, const float* from, float* to) {
   ForEach(context, images.count(), [=] __device__(int64_t i) {
     const int64_t example = i / images.elements;
-    const Change& change = changes[example];
+    const PixelChange& change = changes[example];
     float value = from[i];
     if (change.applies && images.kind == Kind::kInvert) {
       value = images.high - value;
@@ -83,11 +83,11 @@ void Apply(Context* context, const Images& images, const Change* changes, const 
 }
 
 // The gradient by the input from that by the output.
-void Derive(Context* context, const Images& images, const Change* changes, const float* from,
+void Derive(Context* context, const Images& images, const PixelChange* changes, const float* from,
             const float* gradient, float* to) {
   ForEach(context, images.count(), [=] __device__(int64_t i) {
     const int64_t example = i / images.elements;
-    const Change& change = changes[example];
+    const PixelChange& change = changes[example];
     float value = gradient[i];
     if (change.applies && images.kind == Kind::kInvert) {
       value = -value;
@@ -106,12 +106,10 @@ void Derive(Context* context, const Images& images, const Change* changes, const
   });
 }
 
-// The host draws the changes of the images.
-class RandomPixelsKernel final : public Kernel {
+class RandomPixelsKernel final : public RandomImagesKernel<RandomPixelsLayer, PixelChange> {
  public:
   RandomPixelsKernel(const RandomPixelsLayer& layer, const KernelContext& context)
-      : context_(context.cuda),
-        layer_(layer),
+      : RandomImagesKernel(layer, context),
         images_({.kind = layer.kind(),
                  .examples = context.options.examples,
                  .elements = ElementCount(layer.output().shape),
@@ -119,49 +117,26 @@ class RandomPixelsKernel final : public Kernel {
                  .channels = layer.output().shape[2],
                  .low = static_cast<float>(layer.value_range()[0]),
                  .high = static_cast<float>(layer.value_range()[1])}),
-        input_(layer.inputs()[0], context.options.examples, context.cuda),
-        changes_(context.cuda, context.options.examples),
         fill_(context.cuda, layer.fill().size()) {
     context_->Upload(fill_.data(), std::vector<float>(layer.fill().begin(), layer.fill().end()));
   }
 
-  absl::Status Forward(const ForwardArguments& arguments) override {
-    const float* const images = input_.Get(arguments.inputs[0]);
-    if (!arguments.training) {
-      context_->Copy(arguments.output, images, images_.count() * sizeof(float));
-      return absl::OkStatus();
-    }
-    std::vector<Change> changes;
-    for (int64_t example = 0; example < images_.examples; ++example) {
-      changes.push_back(layer_.Draw(arguments.random_key, example));
-    }
-    context_->Upload(changes_.data(), changes);
+ private:
+  void Change(uint64_t random_key, const PixelChange* changes, const float* images,
+              float* output) override {
     const Filling filling = {.values = fill_.data(),
-                             .key = RandomPixelsLayer::FillKey(arguments.random_key),
+                             .key = RandomPixelsLayer::FillKey(random_key),
                              .low = layer_.value_range()[0],
                              .high = layer_.value_range()[1]};
-    Apply(context_, images_, changes_.data(), filling, images, arguments.output);
-    return absl::OkStatus();
+    Apply(context_, images_, changes, filling, images, output);
   }
 
-  void Backward(const BackwardArguments& arguments) override {
-    float* const gradient = arguments.input_gradients[0];
-    if (gradient == nullptr) return;
-    if (layer_.inference_only()) {
-      context_->Copy(gradient, arguments.output_gradient, images_.count() * sizeof(float));
-      return;
-    }
-    Derive(context_, images_, changes_.data(), input_.Get(arguments.inputs[0]),
-           arguments.output_gradient, gradient);
+  void Differentiate(const PixelChange* changes, const float* images, const float* output_gradient,
+                     float* gradient) override {
+    Derive(context_, images_, changes, images, output_gradient, gradient);
   }
 
- private:
-  Context* const context_;
-  const RandomPixelsLayer& layer_;
   const Images images_;
-  const FloatInput input_;
-  // Of the last Forward in training, by example.
-  DeviceArray<Change> changes_;
   // By channel; null if boxes are filled with draws.
   DeviceArray<float> fill_;
 };
