@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -18,6 +17,7 @@
 #include "nn/executor.h"
 #include "proto/objective.pb.h"
 #include "tests/nn/layers/conformance_cases.h"
+#include "tests/nn/layers/test_batch.h"
 
 namespace cairn::nn::testing {
 namespace {
@@ -187,39 +187,9 @@ class GuardedDevice final : public CpuDevice {
 
 constexpr int64_t kBatchSize = 3;
 
-// The arrays of one batch. Ids and class labels are 0 to 2.
-struct TestBatch {
-  TestBatch(const Model& model, const Objective& objective) {
-    for (const Model::Input& input : model.inputs()) {
-      Append(kBatchSize * ElementCount(input.spec.shape), input.spec.type == proto::INT32);
-      batch.inputs.push_back(arrays.back().data());
-    }
-    for (size_t i = 0; i < objective.losses().size(); ++i) {
-      const Loss& loss = *objective.losses()[i].loss;
-      Append(kBatchSize * loss.LabelCount(model.outputs()[i].shape),
-             loss.label_type() == proto::INT32);
-      batch.labels.push_back(arrays.back().data());
-    }
-    Append(kBatchSize, /*whole=*/false);
-    batch.weights = arrays.back().data();
-  }
-
-  void Append(int64_t count, bool whole) {
-    std::vector<float> values;
-    for (int64_t i = 0; i < count; ++i) {
-      const float value = RandomUniform(arrays.size(), i);
-      values.push_back(whole ? std::bit_cast<float>(static_cast<int32_t>(3 * value)) : value);
-    }
-    arrays.push_back(std::move(values));
-  }
-
-  std::vector<std::vector<float>> arrays;
-  Executor::Batch batch;
-};
-
 // Everything that training and evaluating on `device` computes.
 std::vector<double> Train(const Model& model, const Objective& objective, Device* device) {
-  const TestBatch data(model, objective);
+  const TestBatch data(model, objective, kBatchSize);
   auto executor = Executor::Create(&model, &objective, {.batch_size = kBatchSize}, device);
   CAIRN_CHECK(executor.ok());
   const int variables = static_cast<int>(model.variables().size());
@@ -326,7 +296,7 @@ TEST(DeviceMemoryTest, AWrongLabelIsRefusedAndTheNextBatchComputed) {
   const Objective objective(std::move(losses), {});
   GuardedDevice device;
   auto executor = *Executor::Create(model.get(), &objective, {.batch_size = kBatchSize}, &device);
-  TestBatch data(*model, objective);
+  TestBatch data(*model, objective, kBatchSize);
   data.batch.size = kBatchSize;
   const std::vector<int32_t> wrong(kBatchSize, 3);
   Executor::Batch batch = data.batch;

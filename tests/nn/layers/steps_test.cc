@@ -1,7 +1,6 @@
 // Whole training steps on a device against the same steps on the CPU: large tensors, losses,
 // metrics, penalties, ids. The conformance suite tests each layer alone.
 
-#include <bit>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -17,6 +16,7 @@
 #include "nn/metric.h"
 #include "proto/objective.pb.h"
 #include "tests/nn/layers/conformance_device.h"
+#include "tests/nn/layers/test_batch.h"
 #include "tests/nn/test_model.h"
 
 namespace cairn::nn::testing {
@@ -58,34 +58,6 @@ std::unique_ptr<Model> BranchedModel() {
                   {"size", "Dense", R"({"units": 3, "activation": "sigmoid"})", {"sum"}}},
                  {"kind", "size"});
 }
-
-// The arrays of a batch. Class labels are 0 to 2.
-struct TestBatch {
-  TestBatch(const Model& model, const Objective& objective, int64_t size) {
-    for (const Model::Input& input : model.inputs()) {
-      Append(size * ElementCount(input.spec.shape), input.spec.type == proto::INT32);
-      batch.inputs.push_back(arrays.back().data());
-    }
-    for (size_t i = 0; i < objective.losses().size(); ++i) {
-      const Loss& loss = *objective.losses()[i].loss;
-      Append(size * loss.LabelCount(model.outputs()[i].shape), loss.label_type() == proto::INT32);
-      batch.labels.push_back(arrays.back().data());
-    }
-    Append(size, /*whole=*/false);
-    batch.weights = arrays.back().data();
-    batch.size = size;
-  }
-  void Append(int64_t count, bool whole) {
-    std::vector<float> values;
-    for (int64_t i = 0; i < count; ++i) {
-      const float value = RandomUniform(arrays.size(), i);
-      values.push_back(whole ? std::bit_cast<float>(static_cast<int32_t>(3 * value)) : value);
-    }
-    arrays.push_back(std::move(values));
-  }
-  std::vector<std::vector<float>> arrays;
-  Executor::Batch batch;
-};
 
 // Loss, penalty, metrics, outputs and gradients of one step.
 std::vector<double> Step(const Model& model, const Objective& objective, int64_t size,
