@@ -72,6 +72,25 @@ TEST_F(CudaDeviceTest, AStepOfARecurrentLayerIsOneKernelInEachDirection) {
   }
 }
 
+// The stand-in rounds exactly; on a GPU cuBLAS may choose a kernel that does not for so small a
+// product.
+TEST_F(CudaDeviceTest, ProductsRoundTheirInputsAsThePrecisionSays) {
+  const auto model = ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 1]})"},
+                              {"dense", "Dense", R"({"units": 1, "use_bias": false})"}});
+  const auto output = [&](Precision precision, float input) {
+    auto executor = *Executor::Create(model.get(), nullptr,
+                                      {.batch_size = 1, .precision = precision}, device_.get());
+    executor->values(0)[0] = 1;
+    EXPECT_TRUE(executor->Forward({.size = 1, .inputs = {&input}}, /*training=*/false).ok());
+    return (*executor->output())[0];
+  };
+  const float ten_bits = 1 + 0x1p-10f, more = 1 + 0x1p-11f;
+  EXPECT_EQ(output(Precision::kFloat32, more), more);
+  EXPECT_EQ(output(Precision::kTensorFloat32, more), 1);
+  EXPECT_EQ(output(Precision::kTensorFloat32, ten_bits), ten_bits);
+  EXPECT_EQ(output(Precision::kBfloat16, ten_bits), 1);
+}
+
 // More than the buffers of pinned memory.
 TEST_F(CudaDeviceTest, ManyCopiesToTheDeviceArriveAsTheyWere) {
   constexpr int64_t kCount = 500'000;
