@@ -242,7 +242,7 @@ def kernels(runner):
 def short_name(name):
     """A kernel's own name, and the function whose lambda it runs."""
     name = name.replace("<unnamed>::", "").replace("void ", "").replace("cairn::", "")
-    of = re.search(r"<(?:\([^)]*\)\d+, )?([\w:]+)\(", name)
+    of = re.search(r"(\w+(?:::\w+)?)(?:<[^<>]*>)?\([^()]*\)(?: const)?::\[lambda", name)
     return re.split(r"[<(]", name)[0][:60] + (" of " + of.group(1) if of else "")
 
 
