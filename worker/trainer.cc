@@ -107,7 +107,7 @@ absl::StatusOr<Strategy::StepStatus> Trainer::Step(const Assignment& assignment,
   if (recorder_ != nullptr) recorder_->Add(kReadPhase, begin, SpanRecorder::Now());
   const LoadedBatch& loaded = *batch;
   activity_.Enter(proto::Activity::WAITING, assignment.batch);
-  // Blocks until the values are fresh enough; gradients are sent from within Compute.
+  // Blocks until the values are fresh enough.
   CAIRN_ASSIGN_OR_RETURN(
       const Strategy::StepStatus status,
       strategy_->BeginStep({assignment.batch, loaded.examples, assignment.after_idle, recorder_},
