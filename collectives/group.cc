@@ -127,6 +127,16 @@ std::optional<std::map<std::string, uint64_t>> FromWire(absl::Span<const char> w
   return digests;
 }
 
+absl::Status AwaitAll(Links* links) {
+  std::vector<Transfer> transfers;
+  for (int peer = 0; peer < links->size(); ++peer) {
+    if (peer == links->rank()) continue;
+    transfers.push_back(SendTo(peer, nullptr, 0));
+    transfers.push_back(ReceiveFrom(peer, nullptr, 0));
+  }
+  return links->Exchange({"barrier", "the group", Signature("barrier").digest()}, transfers);
+}
+
 }  // namespace
 
 absl::StatusOr<GroupOptions> GroupOptions::FromTfConfig(std::string_view tf_config) {
@@ -611,14 +621,7 @@ absl::StatusOr<std::vector<char>> Group::AllToAll(const Tensor& tensor,
 
 absl::Status Group::Barrier() {
   const Timeline::Span span(&impl_->timeline(), "BARRIER", "barrier");
-  std::vector<Transfer> transfers;
-  for (int peer = 0; peer < size(); ++peer) {
-    if (peer == rank()) continue;
-    transfers.push_back(SendTo(peer, nullptr, 0));
-    transfers.push_back(ReceiveFrom(peer, nullptr, 0));
-  }
-  return impl_->links().Exchange({"barrier", "the group", Signature("barrier").digest()},
-                                 transfers);
+  return AwaitAll(&impl_->links());
 }
 
 absl::StatusOr<int> Group::Join() { return impl_->Join(); }
@@ -632,29 +635,44 @@ absl::StatusOr<std::unique_ptr<Group>> Group::Reform(int min_size, absl::Duratio
   if (impl_->links().failure().ok()) {
     return absl::FailedPreconditionError("the group has not failed: there is nothing to reform");
   }
-  const LinksOptions& old = impl_->links().options();
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<int> survivors,
-                         FindSurvivors(old, impl_->links().lost(), window));
-  if (static_cast<int>(survivors.size()) < min_size) {
-    return absl::UnavailableError(absl::StrCat("of ", size(), " ranks ", survivors.size(),
-                                               " are left, fewer than ", min_size));
-  }
   GroupOptions options = impl_->options();
-  options.addresses.clear();
-  LinksOptions links_options = old;
-  links_options.addresses.clear();
-  // Late calls of the old group must not get into the new one.
-  links_options.generation = old.generation + 1;
-  for (const int survivor : survivors) {
-    if (survivor == rank()) {
-      links_options.rank = options.rank = static_cast<int>(options.addresses.size());
+  LinksOptions failed = impl_->links().options();
+  int lost = impl_->links().lost();
+  const absl::Time deadline = absl::Now() + options.join_timeout;
+  // A rank may die after it was found. Then those that are left look again, among the ranks of the
+  // group that it should have joined: some have waited for it for a window, others know at once.
+  for (int attempt = 1;; ++attempt) {
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<int> survivors,
+                           FindSurvivors(failed, lost, attempt == 1 ? window : 2 * window));
+    if (static_cast<int>(survivors.size()) < min_size) {
+      return absl::UnavailableError(absl::StrCat("of ", size(), " ranks ", survivors.size(),
+                                                 " are left, fewer than ", min_size));
     }
-    options.addresses.push_back(impl_->options().addresses[survivor]);
-    links_options.addresses.push_back(old.addresses[survivor]);
+    LinksOptions next = failed;
+    next.addresses.clear();
+    options.addresses.clear();
+    for (const int survivor : survivors) {
+      if (survivor == failed.rank) {
+        next.rank = options.rank = static_cast<int>(next.addresses.size());
+      }
+      next.addresses.push_back(failed.addresses[survivor]);
+      options.addresses.push_back(next.addresses.back().ToString());
+    }
+    // Late calls of the old group must not get into the new one.
+    next.generation = failed.generation + 1;
+    next.join_timeout = window;
+    absl::StatusOr<std::unique_ptr<Links>> links = Links::Connect(next);
+    if (links.ok() && AwaitAll(links->get()).ok()) {
+      return std::unique_ptr<Group>(
+          new Group(std::make_unique<Impl>(std::move(options), *std::move(links))));
+    }
+    if (!links.ok() && !absl::IsDeadlineExceeded(links.status())) return links.status();
+    if (attempt > 1 && absl::Now() > deadline) {
+      return links.ok() ? (*links)->failure() : links.status();
+    }
+    lost = links.ok() ? (*links)->lost() : -1;
+    failed = std::move(next);
   }
-  CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<Links> links, Links::Connect(links_options));
-  return std::unique_ptr<Group>(
-      new Group(std::make_unique<Impl>(std::move(options), std::move(links))));
 }
 
 }  // namespace cairn::collectives

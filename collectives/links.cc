@@ -138,6 +138,11 @@ bool IsOfGroup(const Hello& hello, const Hello& own) {
   return hello.addresses == own.addresses && hello.size == own.size;
 }
 
+// Later groups differ because ranks were lost: a late rank of another one is no reason to end.
+bool IsMistake(const Hello& hello, const Hello& own) {
+  return !IsOfGroup(hello, own) && hello.generation == 0 && own.generation == 0;
+}
+
 absl::Status OtherGroup(const LinksOptions& options, const Hello& other) {
   return absl::InvalidArgumentError(absl::StrCat(
       "the lists of ranks differ: this rank ", options.rank, " has ", options.addresses.size(),
@@ -192,9 +197,11 @@ absl::StatusOr<std::unique_ptr<Links>> Links::Connect(const LinksOptions& option
     if (!IsHello(hello, options) || hello.purpose == kSurvivors) continue;
     const Hello own = HelloOf(options, static_cast<Purpose>(hello.purpose));
     if (!caller->SendAll(&own, sizeof own, kHelloTimeout).ok()) continue;
-    if (!IsOfGroup(hello, own)) return OtherGroup(options, hello);
-    if (hello.generation != own.generation || static_cast<int>(hello.rank) <= options.rank)
+    if (IsMistake(hello, own)) return OtherGroup(options, hello);
+    if (!IsOfGroup(hello, own) || hello.generation != own.generation ||
+        static_cast<int>(hello.rank) <= options.rank) {
       continue;
+    }
     Peer& peer = links->peers_[hello.rank];
     (hello.purpose == kData ? peer.data : peer.news) = *std::move(caller);
   }
@@ -227,8 +234,8 @@ absl::Status Links::CallLowerRanks(absl::Time deadline) {
         const bool answered =
             called.ok() && called->SendAll(&own, sizeof own, kHelloTimeout).ok() &&
             called->ReceiveAll(&hello, sizeof hello, left).ok() && IsHello(hello, options_);
-        if (answered && !IsOfGroup(hello, own)) return OtherGroup(options_, hello);
-        if (answered && hello.generation == own.generation &&
+        if (answered && IsMistake(hello, own)) return OtherGroup(options_, hello);
+        if (answered && IsOfGroup(hello, own) && hello.generation == own.generation &&
             static_cast<int>(hello.rank) == rank) {
           socket = *std::move(called);
         } else {
@@ -625,9 +632,11 @@ absl::StatusOr<std::vector<int>> FindSurvivors(const LinksOptions& options, int 
                          Door::Open(options.addresses[static_cast<size_t>(options.rank)]));
   const Hello own = HelloOf(options, kSurvivors);
   std::vector<Socket> met(size);  // By rank. Each rank calls those below it.
+  std::vector<bool> is_gone(size, false);
+  if (lost >= 0) is_gone[lost] = true;
   const auto all_met = [&] {
     for (int rank = 0; rank < size; ++rank) {
-      if (rank != options.rank && rank != lost && !met[rank].is_open()) return false;
+      if (rank != options.rank && !is_gone[rank] && !met[rank].is_open()) return false;
     }
     return true;
   };
@@ -635,7 +644,7 @@ absl::StatusOr<std::vector<int>> FindSurvivors(const LinksOptions& options, int 
     return IsHello(hello, options) && hello.purpose == kSurvivors && IsOfGroup(hello, own) &&
            hello.generation == own.generation;
   };
-  while (!all_met() && absl::Now() < deadline) {
+  const auto meet = [&] {
     for (int rank = 0; rank < options.rank; ++rank) {
       if (met[rank].is_open()) continue;
       auto called = Socket::Connect(options.addresses[rank], kConnectTimeout);
@@ -653,23 +662,33 @@ absl::StatusOr<std::vector<int>> FindSurvivors(const LinksOptions& options, int 
         met[hello.rank] = *std::move(caller);
       }
     }
-  }
-  // The lowest rank decides, and tells all that it has met.
-  int lowest = 0;
-  while (lowest < options.rank && !met[lowest].is_open()) ++lowest;
+  };
+  // The lowest rank decides, and tells all that it has met. If it dies before, the next one does.
   std::vector<uint32_t> members(size, 0);
-  if (lowest == options.rank) {
-    for (int rank = 0; rank < size; ++rank) {
-      members[rank] = rank == options.rank || met[rank].is_open() ? 1 : 0;
+  while (members[options.rank] == 0) {
+    while (!all_met() && absl::Now() < deadline) meet();
+    int lowest = 0;
+    while (lowest < options.rank && !met[lowest].is_open()) ++lowest;
+    if (lowest == options.rank) {
+      for (int rank = 0; rank < size; ++rank) {
+        char nothing = 0;
+        // One that has died since it answered has closed its end.
+        if (met[rank].is_open() && !met[rank].ReceiveSome(&nothing, 1).ok()) met[rank].Close();
+        members[rank] = rank == options.rank || met[rank].is_open() ? 1 : 0;
+      }
+      for (Socket& socket : met) {
+        if (!socket.is_open()) continue;
+        socket.SendAll(members.data(), size * sizeof(uint32_t), kHelloTimeout).IgnoreError();
+      }
+      break;
     }
-    for (Socket& socket : met) {
-      if (!socket.is_open()) continue;
-      socket.SendAll(members.data(), size * sizeof(uint32_t), kHelloTimeout).IgnoreError();
-    }
-  } else {
     const absl::Status told =
         met[lowest].ReceiveAll(members.data(), size * sizeof(uint32_t), window + kHelloTimeout);
-    if (!told.ok() || members[options.rank] != 1) {
+    if (absl::IsUnavailable(told)) {
+      met[lowest].Close();
+      is_gone[lowest] = true;
+      members[options.rank] = 0;
+    } else if (!told.ok() || members[options.rank] != 1) {
       return absl::UnavailableError(
           absl::StrCat("rank ", lowest, " went on without rank ", options.rank));
     }

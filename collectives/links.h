@@ -136,7 +136,8 @@ class Links {
 
 // What is left of a group that lost ranks finds together: the ranks that answer within `window`, or
 // as soon as all but `lost` do. Called by each of them; all that return a list return the same one,
-// in which the lowest rank has the say. Unavailable: the others went on without this one.
+// in which the lowest rank has the say. Unavailable: the others went on without this one. A rank
+// that dies after it has answered may be in the list.
 absl::StatusOr<std::vector<int>> FindSurvivors(const LinksOptions& options, int lost,
                                                absl::Duration window);
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -29,7 +30,9 @@ using testing::RunRanks;
 // Processes that can be killed and stopped.
 class RanksTest : public ::testing::Test {
  protected:
-  void Start(int size, const std::string& program, const std::vector<std::string>& arguments) {
+  // One of the ranks may get one argument more.
+  void Start(int size, const std::string& program, const std::vector<std::string>& arguments,
+             const std::pair<int, std::string>& more = {-1, ""}) {
     std::string list;
     for (const std::string& address : FreeAddresses(size)) {
       absl::StrAppend(&list, list.empty() ? "" : ", ", "\"", address, "\"");
@@ -39,13 +42,14 @@ class RanksTest : public ::testing::Test {
       Process::Options options;
       options.arguments = {program};
       options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
+      if (rank == more.first) options.arguments.push_back(more.second);
       options.environment = {
           {"TF_CONFIG", absl::StrCat(R"({"cluster": {"worker": [)", list,
                                      R"(]}, "task": {"type": "worker", "index": )", rank, "}}")}};
       options.output_file = absl::StrCat(
           ::testing::TempDir(), "/",
           absl::StrReplaceAll(absl::StrCat(test->test_suite_name(), test->name()), {{"/", "_"}}),
-          rank, ".log");
+          logs_.size(), ".log");
       logs_.push_back(options.output_file);
       ranks_.emplace_back(options);
     }
@@ -133,6 +137,33 @@ TEST_P(LosingRanksTest, TwoRanksKilledTogetherLeaveTwo) {
   for (const int rank : {0, 3}) {
     EXPECT_EQ(ranks_[rank].Wait(seconds(60)).value_or(-1), 0) << Logs();
     EXPECT_NE(ReadFile(logs_[rank]).find("done with 2"), std::string::npos) << Logs();
+  }
+}
+
+// At each step of making the next group: the lowest rank, which has the say, one in between and the
+// last one. All groups at the same time.
+TEST_P(LosingRanksTest, ASecondRankDiesWhileTheOthersReform) {
+  struct Death {
+    int rank;
+    const char* end;
+  };
+  const std::vector<Death> deaths = {{0, "answered"}, {0, "found"},  {2, "found"}, {3, "found"},
+                                     {0, "joined"},   {2, "joined"}, {3, "joined"}};
+  for (const Death& death : deaths) {
+    Start(4, kLoopingRank, {"500", "60", "1000", GetParam()}, {death.rank, death.end});
+  }
+  ASSERT_TRUE(AllHaveJoined()) << Logs();
+  for (size_t i = 0; i < deaths.size(); ++i) ranks_[4 * i + 1].Kill();
+  for (size_t i = 0; i < deaths.size(); ++i) {
+    SCOPED_TRACE(absl::StrCat("rank ", deaths[i].rank, " dies when it has ", deaths[i].end));
+    for (const int rank : {0, 2, 3}) {
+      const size_t process = 4 * i + rank;
+      const int exit_code = ranks_[process].Wait(seconds(60)).value_or(-1);
+      if (rank == deaths[i].rank) continue;
+      EXPECT_EQ(exit_code, 0);
+      EXPECT_NE(ReadFile(logs_[process]).find("done with 2"), std::string::npos)
+          << ReadFile(logs_[process]);
+    }
   }
 }
 

@@ -1,8 +1,11 @@
 // A rank that adds ones until all ranks of its group have done so often enough. After the loss of a
 // rank it goes on with the others. Prints the size of the group at the end.
 //
-// Usage: looping_rank STEPS TIMEOUT_SECONDS ELEMENTS auto|off, with TF_CONFIG. The last word is for
-// shared memory.
+// Usage: looping_rank STEPS TIMEOUT_SECONDS ELEMENTS auto|off [END], with TF_CONFIG. The fourth
+// word is for shared memory. END: after the loss of rank 1 the rank dies while the others make the
+// next group: a second after it has answered them, without a word (`answered`); when they have
+// found it
+// (`found`); when it has joined them (`joined`).
 
 #include <unistd.h>
 
@@ -14,17 +17,44 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/address.h"
 #include "collectives/group.h"
+#include "collectives/links.h"
 
 namespace {
 
+using cairn::collectives::FindSurvivors;
 using cairn::collectives::Group;
 using cairn::collectives::GroupOptions;
+using cairn::collectives::Links;
+using cairn::collectives::LinksOptions;
 using cairn::collectives::ReduceOp;
 using cairn::collectives::SharedMemory;
 using cairn::collectives::Tensor;
 
-int Run(int steps, int timeout_seconds, size_t elements, bool shares) {
+int DieAt(const std::string& end, int rank, const GroupOptions& options) {
+  LinksOptions links;
+  links.rank = rank;
+  for (const std::string& address : options.addresses) {
+    links.addresses.push_back(*cairn::cluster::ParseAddress(address));
+  }
+  const bool answers_only = end == "answered";
+  if (answers_only) alarm(1);
+  // It only answers if it waits for the lost rank.
+  const auto survivors = FindSurvivors(links, answers_only ? -1 : 1, absl::Seconds(60));
+  if (!survivors.ok() || end == "found") _exit(0);
+  LinksOptions next = links;
+  next.addresses.clear();
+  for (const int survivor : *survivors) {
+    if (survivor == rank) next.rank = static_cast<int>(next.addresses.size());
+    next.addresses.push_back(links.addresses[survivor]);
+  }
+  next.generation = 1;
+  Links::Connect(next).IgnoreError();
+  _exit(0);
+}
+
+int Run(int steps, int timeout_seconds, size_t elements, bool shares, const std::string& end) {
   const char* const tf_config = getenv("TF_CONFIG");
   auto options = GroupOptions::FromTfConfig(tf_config == nullptr ? "" : tf_config);
   if (!options.ok()) return 2;
@@ -57,6 +87,11 @@ int Run(int steps, int timeout_seconds, size_t elements, bool shares) {
     }
     std::printf("lost: %s\n", std::string(status.message()).c_str());
     std::fflush(stdout);
+    if (!end.empty()) {
+      const int rank = (*group)->rank();
+      group->reset();
+      return DieAt(end, rank, *options);
+    }
     auto next = (*group)->Reform(/*min_size=*/2, absl::Seconds(5));
     if (!next.ok()) {
       std::printf("alone: %s\n", std::string(next.status().message()).c_str());
@@ -71,7 +106,7 @@ int Run(int steps, int timeout_seconds, size_t elements, bool shares) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return argc == 5 ? Run(std::atoi(argv[1]), std::atoi(argv[2]), std::strtoul(argv[3], nullptr, 10),
-                         std::strcmp(argv[4], "auto") == 0)
-                   : 2;
+  if (argc != 5 && argc != 6) return 2;
+  return Run(std::atoi(argv[1]), std::atoi(argv[2]), std::strtoul(argv[3], nullptr, 10),
+             std::strcmp(argv[4], "auto") == 0, argc == 6 ? argv[5] : "");
 }
