@@ -37,7 +37,7 @@ KERNEL_SOURCES = [
     "metric_states",
     "operations",
     "orthogonal_penalty",
-    "pooling2d_kernel",
+    "pooling_kernel",
     "prelu_kernel",
     "random_affine_kernel",
     "random_color_kernel",

@@ -67,8 +67,8 @@ class Operand {
 
   int64_t rows() const { return rows_; }
   int64_t width() const { return width_; }
-  int64_t step() const { return view_.step(); }
-  int64_t distance() const { return view_.distance(); }
+  int64_t row_stride() const { return view_.row_stride(); }
+  int64_t batch_stride() const { return view_.batch_stride(); }
 
   // The matrices. Valid until the next call of Load or Target; normalized ones until that of Load.
   const float* Load(const float* input) const {
@@ -117,12 +117,12 @@ class DotKernel final : public Kernel {
               .columns = second_.rows(),
               .inner = first_.width(),
               .b_transposed = true,
-              .a_step = first_.step(),
-              .b_step = second_.step(),
+              .a_row_stride = first_.row_stride(),
+              .b_row_stride = second_.row_stride(),
               .batches = examples_,
-              .a_distance = first_.distance(),
-              .b_distance = second_.distance(),
-              .c_distance = first_.rows() * second_.rows()},
+              .a_batch_stride = first_.batch_stride(),
+              .b_batch_stride = second_.batch_stride(),
+              .c_batch_stride = first_.rows() * second_.rows()},
              first_.Load(arguments.inputs[0]), second_.Load(arguments.inputs[1]), arguments.output);
     return absl::OkStatus();
   }
@@ -146,12 +146,12 @@ class DotKernel final : public Kernel {
               .columns = side.width(),
               .inner = other.rows(),
               .a_transposed = transposes,
-              .b_step = other.step(),
-              .c_step = side.step(),
+              .b_row_stride = other.row_stride(),
+              .c_row_stride = side.row_stride(),
               .batches = examples_,
-              .a_distance = first_.rows() * second_.rows(),
-              .b_distance = other.distance(),
-              .c_distance = side.distance()},
+              .a_batch_stride = first_.rows() * second_.rows(),
+              .b_batch_stride = other.batch_stride(),
+              .c_batch_stride = side.batch_stride()},
              arguments.output_gradient, other.Load(other_input), side.Target(gradient));
     side.Store(gradient);
   }

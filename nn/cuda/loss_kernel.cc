@@ -21,7 +21,7 @@ absl::Status Fetch(Context* context, const void* memory, int64_t count,
 class DeviceLossKernel final : public LossKernel {
  public:
   DeviceLossKernel(const Loss& loss, std::vector<const Metric*> metrics, Context* context)
-      : loss_(loss), metrics_(std::move(metrics)), context_(context), fact_(context, 1) {
+      : loss_(loss), metrics_(std::move(metrics)), context_(context), label_statistic_(context, 1) {
     size_t scratch = LossScratchBytes();
     for (const Metric* metric : metrics_) {
       scratch = std::max(scratch, StateScratchBytes(metric->spec()));
@@ -48,7 +48,7 @@ class DeviceLossKernel final : public LossKernel {
                                                                            : batch.gradient_divisor,
                            .loss = results,
                            .invalid = invalid,
-                           .fact = fact_.data()});
+                           .label_statistic = label_statistic_.data()});
     const MeasuredBatch measured = {.examples = batch.examples,
                                     .elements = elements,
                                     .width = width,
@@ -59,7 +59,7 @@ class DeviceLossKernel final : public LossKernel {
                                     .loss = results};
     ++results;
     for (const Metric* metric : metrics_) {
-      ComputeState(context_, metric->spec(), measured, fact_.data(), results);
+      ComputeState(context_, metric->spec(), measured, label_statistic_.data(), results);
       results += metric->state_size();
     }
     return context_->TakeError();
@@ -83,7 +83,7 @@ class DeviceLossKernel final : public LossKernel {
   const Loss& loss_;
   const std::vector<const Metric*> metrics_;
   Context* const context_;
-  DeviceArray<double> fact_;
+  DeviceArray<double> label_statistic_;
 };
 
 class HostLossKernel final : public LossKernel {
@@ -143,9 +143,10 @@ class HostLossKernel final : public LossKernel {
 
 std::unique_ptr<LossKernel> CreateLossKernel(const Loss& loss, std::vector<const Metric*> metrics,
                                              Context* context) {
-  const bool on_device = HasLossTerms(loss.spec()) &&
-                         std::all_of(metrics.begin(), metrics.end(),
-                                     [](const Metric* metric) { return HasState(metric->spec()); });
+  const bool on_device = CanComputeLoss(loss.spec()) &&
+                         std::all_of(metrics.begin(), metrics.end(), [](const Metric* metric) {
+                           return CanComputeMetric(metric->spec());
+                         });
   if (on_device) return std::make_unique<DeviceLossKernel>(loss, std::move(metrics), context);
   return std::make_unique<HostLossKernel>(loss, std::move(metrics), context);
 }

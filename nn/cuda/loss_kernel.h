@@ -12,9 +12,9 @@
 namespace cairn::nn::cuda {
 
 // The kernel of a loss and of the metrics of the same output. If the GPU does not compute one of
-// them (HasLossTerms, HasState), the host computes all: outputs and labels are copied to it and the
-// gradient is copied back, and the GPU waits meanwhile. All pointers must outlive the kernel.
-// Throws OutOfMemory.
+// them (CanComputeLoss, CanComputeMetric), the host computes all: outputs and labels are copied to
+// it and the gradient is copied back, and the GPU waits meanwhile. All pointers must outlive the
+// kernel. Throws OutOfMemory.
 std::unique_ptr<LossKernel> CreateLossKernel(const Loss& loss, std::vector<const Metric*> metrics,
                                              Context* context);
 

@@ -78,7 +78,8 @@ __device__ double Distance(const LossTask& task, float output, float label, floa
       return BinaryFocal(spec, output, label, derivative);
     case Kind::kHinge:
     case Kind::kSquaredHinge:
-      return Hinge(spec.kind == Kind::kSquaredHinge, *task.fact == 0, output, label, derivative);
+      return Hinge(spec.kind == Kind::kSquaredHinge, *task.label_statistic == 0, output, label,
+                   derivative);
     case Kind::kHuber: {
       const double size = fabsf(difference);
       *derivative = Clamped(difference, -spec.delta, spec.delta);
@@ -325,10 +326,10 @@ __device__ void AddRow(const LossTask& task, const Row& row, const RowTeam& team
 
 bool IsOfRows(Kind kind) { return kind >= Kind::kCategoricalCrossentropy; }
 
-// Writes the fact of the batch: the factor of a loss with an ignored class, or how many labels are
-// neither 0 nor 1.
-void FindFact(Context* context, const LossTask& task) {
-  double* const fact = task.fact;
+// Writes a number about all labels of the batch: the factor of a loss with an ignored class, or how
+// many labels are neither 0 nor 1.
+void ComputeLabelStatistic(Context* context, const LossTask& task) {
+  double* const label_statistic = task.label_statistic;
   if (!task.spec.has_ignored_class) {
     const auto* const labels = static_cast<const float*>(task.labels);
     SumRows<1>(
@@ -336,7 +337,7 @@ void FindFact(Context* context, const LossTask& task) {
         [=] __device__(int64_t i, const RowTeam& team, double* sums) {
           if (team.leads() && labels[i] != 0 && labels[i] != 1) sums[0] += 1;
         },
-        [=] __device__(const double* sums) { *fact = sums[0]; });
+        [=] __device__(const double* sums) { *label_statistic = sums[0]; });
     return;
   }
   const auto* const labels = static_cast<const int32_t*>(task.labels);
@@ -348,7 +349,9 @@ void FindFact(Context* context, const LossTask& task) {
       [=] __device__(int64_t row, const RowTeam& team, double* sums) {
         if (team.leads() && labels[row] != ignored) sums[0] += 1;
       },
-      [=] __device__(const double* sums) { *fact = sums[0] == 0 ? 0 : count / sums[0]; });
+      [=] __device__(const double* sums) {
+        *label_statistic = sums[0] == 0 ? 0 : count / sums[0];
+      });
 }
 
 // Turns the sum of the terms into the loss, and the sum of the terms' weights into that of the
@@ -393,7 +396,8 @@ void SumDistancesOfRows(Context* context, const LossTask& task, float factor,
         row.width = task.width;
         row.weight = task.weights == nullptr ? 1 : task.weights[i / positions];
         const bool has_share = task.spec.has_ignored_class;
-        row.factor = (has_share ? factor * static_cast<float>(*task.fact) : factor) * row.weight;
+        row.factor =
+            (has_share ? factor * static_cast<float>(*task.label_statistic) : factor) * row.weight;
         row.gradient = task.gradient == nullptr ? nullptr : task.gradient + place;
         row.sum = &sums[0];
         if (task.sparse) {
@@ -421,10 +425,10 @@ void ComputeLoss(Context* context, const LossTask& task) {
   const bool of_rows = IsOfRows(task.spec.kind);
   const int64_t positions = task.elements / task.width;
   const int64_t terms = of_rows ? positions : task.elements;
-  if (HasBatchFact(task.spec)) FindFact(context, task);
+  if (UsesLabelStatistic(task.spec)) ComputeLabelStatistic(context, task);
   Finish finish = {.loss = task.loss,
                    .weight_sum = task.weight_sum,
-                   .share = task.spec.has_ignored_class ? task.fact : nullptr,
+                   .share = task.spec.has_ignored_class ? task.label_statistic : nullptr,
                    .factor = task.sign,
                    .terms_per_example = static_cast<double>(terms)};
   float gradient_scale = task.gradient_scale;

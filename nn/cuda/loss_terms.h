@@ -35,15 +35,15 @@ struct LossTask {
   double* weight_sum = nullptr;
   // Gets 1 if a class label is out of range. Null: the loss is then NaN.
   double* invalid = nullptr;
-  // Memory for one number, which losses with HasBatchFact need.
-  double* fact = nullptr;
+  // Memory for one number, which losses with UsesLabelStatistic need.
+  double* label_statistic = nullptr;
 };
 
 // Whether the GPU computes the loss. If not, Loss::Compute does.
-inline bool HasLossTerms(const LossSpec& spec) { return spec.kind != LossSpec::Kind::kOther; }
+inline bool CanComputeLoss(const LossSpec& spec) { return spec.kind != LossSpec::Kind::kOther; }
 
 // Whether a term depends on all labels of the batch.
-inline bool HasBatchFact(const LossSpec& spec) {
+inline bool UsesLabelStatistic(const LossSpec& spec) {
   return spec.has_ignored_class || spec.kind == LossSpec::Kind::kHinge ||
          spec.kind == LossSpec::Kind::kSquaredHinge;
 }

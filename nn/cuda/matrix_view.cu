@@ -20,7 +20,7 @@ StridedAxes Joined(const StridedAxes& batch, const StridedAxes& rows, const Stri
   return all;
 }
 
-// Matrices have one distance of rows, one of matrices, and adjacent columns.
+// Matrices have one stride of rows, one of matrices, and adjacent columns.
 bool AreMatrices(const StridedAxes& batch, const StridedAxes& rows, const StridedAxes& columns) {
   if (batch.count > 1 || rows.count > 1 || columns.count > 1) return false;
   if (columns.count == 1 && columns.strides[0] != 1) return false;
@@ -56,9 +56,9 @@ MatrixView::MatrixView(Context* context, const StridedAxes& batch, const Strided
     : context_(context),
       axes_(Joined(batch, rows, columns)),
       is_direct_(AreMatrices(batch, rows, columns)),
-      step_(is_direct_ && rows.count == 1 ? rows.strides[0] : columns.ElementCount()),
-      distance_(is_direct_ && batch.count == 1 ? batch.strides[0]
-                                               : rows.ElementCount() * columns.ElementCount()),
+      row_stride_(is_direct_ && rows.count == 1 ? rows.strides[0] : columns.ElementCount()),
+      batch_stride_(is_direct_ && batch.count == 1 ? batch.strides[0]
+                                                   : rows.ElementCount() * columns.ElementCount()),
       copy_(context, is_direct_ ? 0 : axes_.ElementCount()) {}
 
 const float* MatrixView::Read(const float* tensor) const {

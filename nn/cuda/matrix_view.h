@@ -29,9 +29,9 @@ class MatrixView {
   MatrixView(Context* context, const StridedAxes& batch, const StridedAxes& rows,
              const StridedAxes& columns);
 
-  // The distances of rows and of matrices.
-  int64_t step() const { return step_; }
-  int64_t distance() const { return distance_; }
+  // From a row, and from a matrix, to the next one, in elements.
+  int64_t row_stride() const { return row_stride_; }
+  int64_t batch_stride() const { return batch_stride_; }
 
   // The matrices of `tensor`. Valid until the next call of Read or Target.
   const float* Read(const float* tensor) const;
@@ -43,8 +43,8 @@ class MatrixView {
   Context* const context_;
   const StridedAxes axes_;  // Of batch, rows and columns.
   const bool is_direct_;
-  const int64_t step_;
-  const int64_t distance_;
+  const int64_t row_stride_;
+  const int64_t batch_stride_;
   DeviceArray<float> copy_;
 };
 

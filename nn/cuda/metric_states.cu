@@ -290,8 +290,8 @@ void R2(Context* context, const MetricSpec& spec, const MeasuredBatch& batch, do
       });
 }
 
-void LossMean(Context* context, const MetricSpec& spec, const MeasuredBatch& batch, double* fact,
-              double* state) {
+void LossMean(Context* context, const MetricSpec& spec, const MeasuredBatch& batch,
+              double* label_statistic, double* state) {
   LossTask task;
   task.spec = spec.loss->spec();
   task.sparse = spec.loss->label_type() == proto::INT32;
@@ -305,7 +305,7 @@ void LossMean(Context* context, const MetricSpec& spec, const MeasuredBatch& bat
   task.loss = state;
   task.sign = spec.sign;
   task.weight_sum = state + 1;
-  task.fact = fact;
+  task.label_statistic = label_statistic;
   ComputeLoss(context, task);
 }
 
@@ -323,11 +323,11 @@ int64_t ColumnsOf(const MetricSpec& spec) {
 
 }  // namespace
 
-bool HasState(const MetricSpec& spec) {
+bool CanComputeMetric(const MetricSpec& spec) {
   if (spec.kind != Kind::kLossMean) return spec.kind != Kind::kOther;
   const LossSpec loss = spec.loss->spec();
   // With weights, what depends on the labels of a batch depends on those of each example.
-  return HasLossTerms(loss) && !(spec.weighted && HasBatchFact(loss));
+  return CanComputeLoss(loss) && !(spec.weighted && UsesLabelStatistic(loss));
 }
 
 size_t StateScratchBytes(const MetricSpec& spec) {
@@ -338,7 +338,7 @@ size_t StateScratchBytes(const MetricSpec& spec) {
 }
 
 void ComputeState(Context* context, const MetricSpec& spec, const MeasuredBatch& measured,
-                  double* fact, double* state) {
+                  double* label_statistic, double* state) {
   MeasuredBatch batch = measured;
   if (!spec.weighted) batch.weights = nullptr;
   switch (spec.kind) {
@@ -359,7 +359,7 @@ void ComputeState(Context* context, const MetricSpec& spec, const MeasuredBatch&
     case Kind::kIou:
       return Iou(context, spec, batch, state);
     case Kind::kLossMean:
-      return LossMean(context, spec, batch, fact, state);
+      return LossMean(context, spec, batch, label_statistic, state);
     case Kind::kOwnLossMean:
       return OwnLossMean(context, batch, state);
     case Kind::kR2:

@@ -24,12 +24,12 @@ struct MeasuredBatch {
 };
 
 // Whether the GPU computes the metric. If not, MetricAccumulator::Accumulate does.
-bool HasState(const MetricSpec& spec);
+bool CanComputeMetric(const MetricSpec& spec);
 // Scratch memory that ComputeState needs.
 size_t StateScratchBytes(const MetricSpec& spec);
-// Writes the metric's state for this batch alone. `fact` is that of LossTask.
+// Writes the metric's state for this batch alone. `label_statistic` is that of LossTask.
 void ComputeState(Context* context, const MetricSpec& spec, const MeasuredBatch& batch,
-                  double* fact, double* state);
+                  double* label_statistic, double* state);
 
 }  // namespace cairn::nn::cuda
 

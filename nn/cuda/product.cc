@@ -7,7 +7,7 @@
 namespace cairn::nn::cuda {
 namespace {
 
-int64_t Step(int64_t step, int64_t width) { return step != 0 ? step : width; }
+int64_t RowStride(int64_t stride, int64_t width) { return stride != 0 ? stride : width; }
 
 cublasComputeType_t ComputeType(Precision precision) {
   switch (precision) {
@@ -31,23 +31,24 @@ cublasOperation_t Operation(bool is_transposed) {
 
 void Multiply(Context* context, const Product& p, const float* a, const float* b, float* c) {
   const float one = 1, before = p.adds ? 1 : 0;
-  const int64_t a_step = Step(p.a_step, p.a_transposed ? p.rows : p.inner);
-  const int64_t b_step = Step(p.b_step, p.b_transposed ? p.inner : p.columns);
-  const int64_t c_step = Step(p.c_step, p.columns);
+  const int64_t a_row_stride = RowStride(p.a_row_stride, p.a_transposed ? p.rows : p.inner);
+  const int64_t b_row_stride = RowStride(p.b_row_stride, p.b_transposed ? p.inner : p.columns);
+  const int64_t c_row_stride = RowStride(p.c_row_stride, p.columns);
   // cuBLAS counts in int.
-  if (std::max({p.rows, p.columns, p.inner, a_step, b_step, c_step, p.batches}) >
+  if (std::max({p.rows, p.columns, p.inner, a_row_stride, b_row_stride, c_row_stride, p.batches}) >
       std::numeric_limits<int>::max()) {
     return context->Note(CUBLAS_STATUS_INVALID_VALUE, "cublasGemmStridedBatchedEx");
   }
-  context->Note(cublasGemmStridedBatchedEx(
-                    context->blas(), Operation(p.b_transposed), Operation(p.a_transposed),
-                    static_cast<int>(p.columns), static_cast<int>(p.rows),
-                    static_cast<int>(p.inner), &one, b, CUDA_R_32F, static_cast<int>(b_step),
-                    p.b_distance, a, CUDA_R_32F, static_cast<int>(a_step), p.a_distance, &before, c,
-                    CUDA_R_32F, static_cast<int>(c_step), p.c_distance, static_cast<int>(p.batches),
-                    ComputeType(p.is_exact ? Precision::kFloat32 : context->precision()),
-                    CUBLAS_GEMM_DEFAULT),
-                "cublasGemmStridedBatchedEx");
+  context->Note(
+      cublasGemmStridedBatchedEx(
+          context->blas(), Operation(p.b_transposed), Operation(p.a_transposed),
+          static_cast<int>(p.columns), static_cast<int>(p.rows), static_cast<int>(p.inner), &one, b,
+          CUDA_R_32F, static_cast<int>(b_row_stride), p.b_batch_stride, a, CUDA_R_32F,
+          static_cast<int>(a_row_stride), p.a_batch_stride, &before, c, CUDA_R_32F,
+          static_cast<int>(c_row_stride), p.c_batch_stride, static_cast<int>(p.batches),
+          ComputeType(p.is_exact ? Precision::kFloat32 : context->precision()),
+          CUBLAS_GEMM_DEFAULT),
+      "cublasGemmStridedBatchedEx");
 }
 
 BatchedProduct::BatchedProduct(const Options& options, Context* context)
@@ -55,8 +56,8 @@ BatchedProduct::BatchedProduct(const Options& options, Context* context)
   std::vector<float*> places;
   for (const Matrices* matrices : {&options.a, &options.b, &options.c}) {
     for (int64_t i = 0; i < count(); ++i) {
-      places.push_back(matrices->data + i / options.heads * matrices->example +
-                       i % options.heads * matrices->head);
+      places.push_back(matrices->data + i / options.heads * matrices->example_stride +
+                       i % options.heads * matrices->head_stride);
     }
   }
   context->Upload(places_.data(), places);
@@ -66,8 +67,8 @@ void BatchedProduct::Run() const {
   const Options& o = options_;
   const float one = 1, zero = 0;
   // cuBLAS counts in int.
-  if (std::max({o.rows, o.columns, o.inner, o.a.step, o.b.step, o.c.step, count()}) >
-      std::numeric_limits<int>::max()) {
+  if (std::max({o.rows, o.columns, o.inner, o.a.row_stride, o.b.row_stride, o.c.row_stride,
+                count()}) > std::numeric_limits<int>::max()) {
     return context_->Note(CUBLAS_STATUS_INVALID_VALUE, "cublasGemmBatchedEx");
   }
   float* const* const a = places_.data();
@@ -77,9 +78,9 @@ void BatchedProduct::Run() const {
       cublasGemmBatchedEx(
           context_->blas(), Operation(o.b.is_transposed), Operation(o.a.is_transposed),
           static_cast<int>(o.columns), static_cast<int>(o.rows), static_cast<int>(o.inner), &one,
-          reinterpret_cast<const void* const*>(b), CUDA_R_32F, static_cast<int>(o.b.step),
-          reinterpret_cast<const void* const*>(a), CUDA_R_32F, static_cast<int>(o.a.step), &zero,
-          reinterpret_cast<void* const*>(c), CUDA_R_32F, static_cast<int>(o.c.step),
+          reinterpret_cast<const void* const*>(b), CUDA_R_32F, static_cast<int>(o.b.row_stride),
+          reinterpret_cast<const void* const*>(a), CUDA_R_32F, static_cast<int>(o.a.row_stride),
+          &zero, reinterpret_cast<void* const*>(c), CUDA_R_32F, static_cast<int>(o.c.row_stride),
           static_cast<int>(count()), ComputeType(context_->precision()), CUBLAS_GEMM_DEFAULT),
       "cublasGemmBatchedEx");
 }

@@ -15,15 +15,15 @@ struct Product {
   int64_t inner = 0;    // of op(a)'s columns and op(b)'s rows
   bool a_transposed = false;
   bool b_transposed = false;
-  // The distance of a matrix's rows in memory; 0: they are adjacent.
-  int64_t a_step = 0;
-  int64_t b_step = 0;
-  int64_t c_step = 0;
-  // The distance of a batch's matrices.
+  // From a matrix's row to the next one, in elements; 0: they are adjacent.
+  int64_t a_row_stride = 0;
+  int64_t b_row_stride = 0;
+  int64_t c_row_stride = 0;
+  // From a matrix of the batch to the next one.
   int64_t batches = 1;
-  int64_t a_distance = 0;
-  int64_t b_distance = 0;
-  int64_t c_distance = 0;
+  int64_t a_batch_stride = 0;
+  int64_t b_batch_stride = 0;
+  int64_t c_batch_stride = 0;
   // If true, the product is added to c.
   bool adds = false;
   // If true, in float32 whatever the context's precision is.
@@ -34,19 +34,20 @@ struct Product {
 void Multiply(Context* context, const Product& product, const float* a, const float* b, float* c);
 
 // A product c = op(a) op(b) for each example and head, of matrices that stay where they are. One
-// call of cuBLAS, although the matrices of examples and heads have different distances. The
+// call of cuBLAS, although the matrices of examples and heads have different strides. The
 // constructor throws OutOfMemory.
 class BatchedProduct {
  public:
   struct Matrices {
     float* data = nullptr;
-    // The distances of examples, heads and rows.
-    int64_t example = 0;
-    int64_t head = 0;
-    int64_t step = 0;
+    int64_t example_stride = 0;
+    int64_t head_stride = 0;
+    int64_t row_stride = 0;
     bool is_transposed = false;
 
-    Matrices Transposed() const { return {data, example, head, step, !is_transposed}; }
+    Matrices Transposed() const {
+      return {data, example_stride, head_stride, row_stride, !is_transposed};
+    }
   };
   struct Options {
     int64_t examples = 0;

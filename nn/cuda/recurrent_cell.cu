@@ -22,7 +22,7 @@ struct Place {
 
 template <typename Step>
 __device__ bool IsMasked(const Step& step, const Place& at) {
-  return step.mask != nullptr && step.mask[at.example * step.mask_step] == 0;
+  return step.mask != nullptr && step.mask[at.example * step.mask_stride] == 0;
 }
 
 template <typename Step>

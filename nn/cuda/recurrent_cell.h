@@ -15,9 +15,9 @@ namespace cairn::nn::cuda {
 // Rows of device memory, one for each example.
 struct Rows {
   float* data = nullptr;
-  int64_t step = 0;  // The distance of two rows.
+  int64_t stride = 0;  // From a row to the next one.
 
-  __device__ float* operator[](int64_t example) const { return data + example * step; }
+  __device__ float* operator[](int64_t example) const { return data + example * stride; }
 };
 
 // A layer's cells. `units` adjacent values are one gate of a cell, `gates` gates one cell, in the
@@ -57,9 +57,9 @@ struct CellStep {
   // Of the states; the draws are those of RecurrentPass::StateFactor.
   bool drops = false;
   DropoutFactors factors;
-  // The example's word is mask[example * mask_step]; zero leaves its state unchanged. Null: none.
+  // The example's word is mask[example * mask_stride]; zero leaves its state unchanged. Null: none.
   const int32_t* mask = nullptr;
-  int64_t mask_step = 0;
+  int64_t mask_stride = 0;
 };
 
 // Writes the state before the first step: h, c and the operands of `step`. A null state is zero.
@@ -97,7 +97,7 @@ struct CellStepBack {
   // (examples, units), LSTM only. In: the gradient with respect to c. Out: to c_before.
   float* c_gradient = nullptr;
   const int32_t* mask = nullptr;  // As in CellStep.
-  int64_t mask_step = 0;
+  int64_t mask_stride = 0;
 };
 
 // In a GRU with reset_after=False, the gradients of the gate r and of h_before are incomplete: the

@@ -79,7 +79,7 @@ CellStep RecurrentPassKernel::ForwardStep(const ForwardCall& call, int64_t step)
   if (pass_.use_bias) s.bias = call.variables[pass_.first_variable + 2];
   if (pass_.use_bias && pass_.resets_after) s.h_bias = s.bias + width_;
   if (call.mask != nullptr) s.mask = call.mask + at(step);
-  s.mask_step = pass_.steps;
+  s.mask_stride = pass_.steps;
   return s;
 }
 
@@ -127,13 +127,13 @@ void RecurrentPassKernel::MultiplyState(int64_t step, int64_t begin, int64_t end
            {.rows = cell_.examples,
             .columns = is_split ? units : (end - begin) * units,
             .inner = units,
-            .a_step = from.step,
-            .b_step = width_,
-            .c_step = to.step,
+            .a_row_stride = from.stride,
+            .b_row_stride = width_,
+            .c_row_stride = to.stride,
             .batches = is_split ? end - begin : 1,
-            .a_distance = units,
-            .b_distance = units,
-            .c_distance = units,
+            .a_batch_stride = units,
+            .b_batch_stride = units,
+            .c_batch_stride = units,
             .adds = !pass_.resets_after},
            from.data, kernel + offset, to.data + offset);
 }
@@ -149,13 +149,13 @@ void RecurrentPassKernel::MultiplyGates(int64_t step, int64_t begin, int64_t end
             .columns = units,
             .inner = is_split ? units : (end - begin) * units,
             .b_transposed = true,
-            .a_step = from.step,
-            .b_step = width_,
-            .c_step = is_split ? width_ : units,
+            .a_row_stride = from.stride,
+            .b_row_stride = width_,
+            .c_row_stride = is_split ? width_ : units,
             .batches = is_split ? end - begin : 1,
-            .a_distance = units,
-            .b_distance = units,
-            .c_distance = units},
+            .a_batch_stride = units,
+            .b_batch_stride = units,
+            .c_batch_stride = units},
            from.data + offset, kernel + offset, product_.data() + (is_split ? offset : 0));
 }
 
@@ -172,7 +172,7 @@ CellStepBack RecurrentPassKernel::BackwardStep(const BackwardCall& call, int64_t
                     .factors = state_factors_,
                     .carried = carried_.data(),
                     .c_gradient = c_gradient_.data(),
-                    .mask_step = pass_.steps};
+                    .mask_stride = pass_.steps};
   if (pass_.resets_after) s.h_part = Step(h_parts_.data(), step, width_);
   if (pass_.states() == 2) s.c_before = Step(c_.data(), step, pass_.units);
   if (has_operands()) s.products = resets_before() ? 2 : cell_.gates;
@@ -220,13 +220,13 @@ void RecurrentPassKernel::StoreGradients(const BackwardCall& call) {
               .columns = is_split ? units : width_,
               .inner = rows,
               .a_transposed = true,
-              .a_step = is_split ? width_ : units,
-              .b_step = width_,
-              .c_step = width_,
+              .a_row_stride = is_split ? width_ : units,
+              .b_row_stride = width_,
+              .c_row_stride = width_,
               .batches = is_split ? cell_.gates : 1,
-              .a_distance = units,
-              .b_distance = units,
-              .c_distance = units},
+              .a_batch_stride = units,
+              .b_batch_stride = units,
+              .c_batch_stride = units},
              is_split ? operands_.data() : h_.data(), of_h, kernel);
   }
   if (!pass_.use_bias) return;

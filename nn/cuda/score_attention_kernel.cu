@@ -162,9 +162,9 @@ class ScoreAttentionKernel final : public Kernel {
                 .inner = width_,
                 .b_transposed = true,
                 .batches = examples_,
-                .a_distance = steps_ * width_,
-                .b_distance = positions_ * width_,
-                .c_distance = steps_ * positions_},
+                .a_batch_stride = steps_ * width_,
+                .b_batch_stride = positions_ * width_,
+                .c_batch_stride = steps_ * positions_},
                query, key, scores_.data());
     } else {
       ComputeTanhScores(context_, Tanhs(arguments.variables), query, key, scores_.data());
@@ -179,9 +179,9 @@ class ScoreAttentionKernel final : public Kernel {
               .columns = value_width_,
               .inner = positions_,
               .batches = examples_,
-              .a_distance = steps_ * positions_,
-              .b_distance = positions_ * value_width_,
-              .c_distance = steps_ * value_width_},
+              .a_batch_stride = steps_ * positions_,
+              .b_batch_stride = positions_ * value_width_,
+              .c_batch_stride = steps_ * value_width_},
              drops ? dropped_.data() : weights(), value, arguments.output);
     ZeroMaskedRows(context_, examples_ * steps_, value_width_, MaskOf(arguments.masks, 0),
                    arguments.output);
@@ -198,9 +198,9 @@ class ScoreAttentionKernel final : public Kernel {
                 .inner = steps_,
                 .a_transposed = true,
                 .batches = examples_,
-                .a_distance = steps_ * positions_,
-                .b_distance = steps_ * value_width_,
-                .c_distance = positions_ * value_width_},
+                .a_batch_stride = steps_ * positions_,
+                .b_batch_stride = steps_ * value_width_,
+                .c_batch_stride = positions_ * value_width_},
                drops_ ? dropped_.data() : weights(), arguments.output_gradient, value);
     }
     Multiply(context_,
@@ -209,9 +209,9 @@ class ScoreAttentionKernel final : public Kernel {
               .inner = value_width_,
               .b_transposed = true,
               .batches = examples_,
-              .a_distance = steps_ * value_width_,
-              .b_distance = positions_ * value_width_,
-              .c_distance = steps_ * positions_},
+              .a_batch_stride = steps_ * value_width_,
+              .b_batch_stride = positions_ * value_width_,
+              .c_batch_stride = steps_ * positions_},
              arguments.output_gradient, arguments.inputs[1], gradient_.data());
     float* const scale = has_trained_dots_ ? arguments.variable_gradients[0] : nullptr;
     BackThroughAttentionWeights(context_, Scores(arguments.variables, arguments.random_key),
@@ -255,9 +255,9 @@ class ScoreAttentionKernel final : public Kernel {
                 .columns = width_,
                 .inner = positions_,
                 .batches = examples_,
-                .a_distance = steps_ * positions_,
-                .b_distance = positions_ * width_,
-                .c_distance = steps_ * width_},
+                .a_batch_stride = steps_ * positions_,
+                .b_batch_stride = positions_ * width_,
+                .c_batch_stride = steps_ * width_},
                gradient_.data(), arguments.inputs[layer_.key_input()], query);
     }
     if (float* key = arguments.input_gradients[layer_.key_input()]) {
@@ -267,9 +267,9 @@ class ScoreAttentionKernel final : public Kernel {
                 .inner = steps_,
                 .a_transposed = true,
                 .batches = examples_,
-                .a_distance = steps_ * positions_,
-                .b_distance = steps_ * width_,
-                .c_distance = positions_ * width_,
+                .a_batch_stride = steps_ * positions_,
+                .b_batch_stride = steps_ * width_,
+                .c_batch_stride = positions_ * width_,
                 .adds = adds_key()},
                gradient_.data(), arguments.inputs[0], key);
     }

@@ -241,7 +241,7 @@ FAULTS = [
           "(from[1] - means[c] - deviation",
           "(from[1] - deviation", CUDA_STEPS_TEST),
     Fault("cuda: a pooling window behind the last one gets a gradient",
-          "nn/cuda/pooling2d_kernel.cu",
+          "nn/cuda/pooling_kernel.cu",
           "last < output[axis] ? last + 1 : int64_t{output[axis]}",
           "last + 1", CUDA_LAYERS_TEST),
     Fault("cuda: a penalty lacks its L1 part", "nn/cuda/operations.cu",
