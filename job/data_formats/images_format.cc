@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
+#include "job/value_steps.h"
 
 namespace cairn::job {
 namespace {
@@ -86,7 +87,10 @@ absl::Status CheckModel(const std::string& path, const proto::DataSource& source
     return Invalid(path, ": the model's input '", input.name, "' takes ", form.status().message());
   }
   const proto::ImagesSource& images = source.images();
-  if (!images.image_size().empty()) {
+  if (const auto size = DecodedSizeOf(source, model); !size.ok()) {
+    return Invalid(path, ".image_size: ", size.status().message());
+  }
+  if (!images.image_size().empty() && RowShape(source, model, 0)) {
     const int64_t height = images.image_size(0);
     const int64_t width = *images.image_size().rbegin();
     if (height != form->height || width != form->width) {

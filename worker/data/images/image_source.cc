@@ -16,6 +16,7 @@
 #include "common/printable.h"
 #include "common/status_macros.h"
 #include "job/data_formats/images_format.h"
+#include "job/value_steps.h"
 #include "worker/data/files/file_folder.h"
 #include "worker/data/files/file_list.h"
 #include "worker/data/files/load_file.h"
@@ -129,16 +130,17 @@ class ImageRows {
 };
 
 absl::StatusOr<ImageTarget> TargetOf(const ReadRequest& request) {
-  const proto::ImagesSource& images = request.source.images();
   CAIRN_ASSIGN_OR_RETURN(const job::ImageForm form,
                          job::ImageFormOf(request.model.inputs()[0].spec.shape));
+  CAIRN_ASSIGN_OR_RETURN(const job::DecodedSize size,
+                         job::DecodedSizeOf(request.source, request.model));
   ImageTarget target;
-  target.height = form.height;
-  target.width = form.width;
+  target.height = size.height;
+  target.width = size.width;
   target.channels = form.channels;
-  target.is_nearest = images.interpolation() == "nearest";
-  if (images.crop_to_aspect_ratio()) target.aspect = ImageTarget::Aspect::kCrop;
-  if (images.pad_to_aspect_ratio()) target.aspect = ImageTarget::Aspect::kPad;
+  target.is_nearest = size.is_nearest;
+  if (size.crops) target.aspect = ImageTarget::Aspect::kCrop;
+  if (size.pads) target.aspect = ImageTarget::Aspect::kPad;
   return target;
 }
 
@@ -241,10 +243,12 @@ Array LabelArray(const std::string& name, const std::vector<int32_t>& labels) {
 }
 
 Array ImageArray(const std::string& name, const std::shared_ptr<ImageRows>& rows, int64_t count,
-                 const ImageTarget& target, const nn::Shape& shape) {
+                 const ImageTarget& target, nn::Shape shape) {
+  shape[0] = target.height;
+  shape[1] = target.width;
   Array::Layout layout;
   layout.type = target.is_nearest ? ElementType::kUint8 : ElementType::kFloat32;
-  layout.row_shape = shape;
+  layout.row_shape = std::move(shape);
   return Array(FileBytes::Computed(name, rows->bytes(),
                                    [rows](uint64_t offset, size_t bytes, std::string* scratch) {
                                      return rows->Read(offset, bytes, scratch);

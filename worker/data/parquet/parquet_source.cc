@@ -294,7 +294,8 @@ absl::Status InspectParquet(const proto::DataSource& train, const SourceFiles& f
     for (const proto::DataFeature& column : *list) {
       const bool has_text =
           column.has_text_vectorization() && column.text_vectorization().vocabulary().empty();
-      const bool has_names = job::HasNames(column) && column.vocabulary().empty();
+      const bool has_names =
+          job::HasNames(column) && !column.has_hash() && column.vocabulary().empty();
       if (has_text || has_names) surveys.push_back(std::make_unique<ColumnSurvey>(column));
       wants_tokens |= has_text;
     }
