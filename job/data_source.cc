@@ -218,7 +218,8 @@ absl::Status CheckFraction(const proto::Job& job) {
     return Invalid("validation_fraction: ", fraction, " is not above 0 and below 1");
   }
   const std::string& choice = job.validation_choice();
-  if (job.train().has_images() && choice != "random") {
+  const bool is_by_class = job.train().has_images() && job.train().images().table().empty();
+  if (is_by_class && choice != "random") {
     return Invalid(
         "validation_choice: \"random\" is needed: the rows of \"images\" are in the order "
         "of their classes");
