@@ -191,6 +191,11 @@ absl::Status TakeMix(const std::string& path, json* source, proto::DataSource* d
       mix->is_array() &&
       std::all_of(mix->begin(), mix->end(), [](const json& each) { return each.is_object(); });
   if (!is_list) return absl::OkStatus();
+  if (mix->empty()) {
+    return Bad(absl::StrCat(path, path.empty() ? "" : ".", "mix"),
+               "is empty; a mixture has one source or more, for example "
+               R"({"source": {"npy": {"features": "x.npy", "labels": "y.npy"}}, "weight": 0.5})");
+  }
   for (size_t i = 0; i < mix->size(); ++i) {
     const std::string at = absl::StrCat(path, path.empty() ? "" : ".", "mix[", i, "]");
     json& entry = (*mix)[i];
@@ -203,7 +208,7 @@ absl::Status TakeMix(const std::string& path, json* source, proto::DataSource* d
       return absl::InvalidArgumentError(absl::StrCat(at, ".", parsed.message()));
     }
   }
-  if (!mix->empty()) source->erase(mix);
+  source->erase(mix);
   return absl::OkStatus();
 }
 

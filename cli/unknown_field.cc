@@ -23,15 +23,11 @@ namespace {
 using google::protobuf::Descriptor;
 
 // Fields of messages that a file sets in another form, and not by these names.
-constexpr const char* kOtherForm[] = {"metric_arguments",
-                                      "outputs",
-                                      "label_outputs",
-                                      "one_hot_outputs",
-                                      "learning_rate_schedule",
-                                      "validation_freq_epochs",
-                                      "save_freq_word",
-                                      "schedule_epochs",
-                                      "target_array"};
+constexpr const char* kOtherForm[] = {"metric_arguments",       "outputs",
+                                      "label_outputs",          "one_hot_outputs",
+                                      "learning_rate_schedule", "validation_freq_epochs",
+                                      "save_freq_word",         "mask_value_word",
+                                      "schedule_epochs",        "target_array"};
 
 // Fields of the file that the message does not have.
 struct FileField {

@@ -17,6 +17,8 @@ packages=(
   libgrpc++-dev protobuf-compiler-grpc protobuf-compiler libprotobuf-dev libabsl-dev
   # disk, log, command line, JSON, checksums, compression, regular expressions
   librocksdb-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev libzip-dev libre2-dev
+  # hashes of features, as TensorFlow's
+  libfarmhash-dev libhighwayhash-dev
   # images
   libjpeg62-turbo-dev libpng-dev
   # computing on CPUs

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "job/field_checks.h"
+#include "job/value_steps.h"
 
 namespace cairn::job {
 namespace {
@@ -59,13 +60,24 @@ absl::Status CheckWindow(const std::string& path, const Step& step) {
                     kMost);
 }
 
-// A kind of step. It is a member of PipelineStep.step, and a `case` of RowSelection::Create.
+absl::Status CheckNothing(const std::string& /*path*/, const Step& /*step*/) {
+  return absl::OkStatus();
+}
+
+// What a step does.
+enum class Work {
+  kChooses,  // It chooses examples of certain files: a `case` of RowSelection::Create.
+  kWindow,   // As kChooses, for files of this form.
+  kValues,   // A `case` of ValuePipeline::RunStep.
+  kKeeps,    // It changes nothing.
+};
+
+// A kind of step. It is a member of PipelineStep.step.
 struct StepKind {
   const char* name;
   // `path` is the path of the step's field: "train.pipeline[0].take".
   absl::Status (*check)(const std::string& path, const Step& step);
-  // It chooses examples of certain files.
-  bool chooses = true;
+  Work work = Work::kChooses;
 };
 
 // In the order of Step::StepCase, from 1.
@@ -74,7 +86,17 @@ constexpr StepKind kKinds[] = {
     {.name = "skip", .check = CheckSkip},
     {.name = "shard", .check = CheckShard},
     {.name = "filter", .check = CheckFilter},
-    {.name = "window", .check = CheckWindow, .chooses = false},
+    {.name = "window", .check = CheckWindow, .work = Work::kWindow},
+    {.name = "cast", .check = CheckCast, .work = Work::kValues},
+    {.name = "normalize", .check = CheckNormalize, .work = Work::kValues},
+    {.name = "one_hot", .check = CheckOneHot, .work = Work::kValues},
+    {.name = "hash", .check = CheckHash, .work = Work::kValues},
+    {.name = "vocabulary", .check = CheckVocabulary, .work = Work::kValues},
+    {.name = "pad", .check = CheckPad, .work = Work::kValues},
+    {.name = "resize", .check = CheckResize, .work = Work::kValues},
+    {.name = "crop", .check = CheckCrop, .work = Work::kValues},
+    {.name = "flip", .check = CheckFlip, .work = Work::kValues},
+    {.name = "cache", .check = CheckNothing, .work = Work::kKeeps},
 };
 
 const StepKind& KindOf(const Step& step) { return kKinds[step.step_case() - 1]; }
@@ -90,10 +112,22 @@ absl::Status CheckPlace(const std::string& path, const proto::DataSource& source
                         const DataFormat* format) {
   const Step& step = source.pipeline(index);
   const bool has_rows = format == nullptr || format->filters != RowFilters::kNone;
+  if (step.has_cache()) {
+    for (int i = 0; i < index; ++i) {
+      if (!IsRandom(source.pipeline(i))) continue;
+      return BadField(path, "stands after \"", KindOf(source.pipeline(i)).name,
+                      "\", whose random draws differ from epoch to epoch; put it before");
+    }
+    return absl::OkStatus();
+  }
   if (step.has_window()) {
     for (int i = 0; i < index; ++i) {
       if (source.pipeline(i).has_window()) {
         return BadField(path, "is the second window of the pipeline; keep one of them");
+      }
+      if (ChangesValues(source.pipeline(i))) {
+        return BadField(path, "stands after \"", KindOf(source.pipeline(i)).name,
+                        "\"; values are changed after the window");
       }
     }
     if (has_rows) return absl::OkStatus();
@@ -134,19 +168,28 @@ absl::Status CheckPipeline(const std::string& path, const proto::DataSource& sou
     const std::string field_path = absl::StrCat(step_path, ".", kind.name);
     CAIRN_RETURN_IF_ERROR(kind.check(field_path, step));
     CAIRN_RETURN_IF_ERROR(CheckPlace(field_path, source, i, format));
+    const bool is_of_rows = kind.work == Work::kChooses || kind.work == Work::kWindow;
+    if (is_of_rows && source.skip_damaged() > 0) {
+      return BadField(
+          field_path,
+          "conflicts with \"skip_damaged\", which changes the numbers of the rows; keep "
+          "one of them");
+    }
+    if (kind.work == Work::kValues || !step.has_input()) continue;
+    return BadField(step_path + ".input", "has no meaning for \"", kind.name,
+                    "\", which is about whole examples");
   }
-  if (source.pipeline().empty() || source.skip_damaged() == 0) return absl::OkStatus();
-  return BadField(
-      path + ".pipeline",
-      "conflicts with \"skip_damaged\", which changes the numbers of the rows; keep one "
-      "of them");
+  return absl::OkStatus();
 }
 
 absl::Status CheckPipelineFitsModel(const std::string& path, const proto::DataSource& source,
                                     const nn::Model& model) {
+  CAIRN_RETURN_IF_ERROR(CheckValueStepsFitModel(path, source, model));
   const std::optional<Window> window = WindowOf(source);
   if (!window) return absl::OkStatus();
-  for (const nn::Model::Input& input : model.inputs()) {
+  for (int i = 0; i < static_cast<int>(model.inputs().size()); ++i) {
+    const nn::Model::Input& input = model.inputs()[i];
+    if (!RowShape(source, model, i)) continue;  // Compared when the data are read.
     const nn::Shape& shape = input.spec.shape;
     if (!shape.empty() && shape[0] == window->size) continue;
     return BadField(path + ".pipeline", "has windows of ", window->size,
@@ -163,7 +206,8 @@ std::string NameOf(const proto::PipelineStep& step) {
 void RemoveChoices(proto::DataSource* source) {
   google::protobuf::RepeatedPtrField<Step> kept;
   for (const Step& step : source->pipeline()) {
-    if (step.step_case() != Step::STEP_NOT_SET && !KindOf(step).chooses) *kept.Add() = step;
+    if (step.step_case() != Step::STEP_NOT_SET && KindOf(step).work != Work::kChooses)
+      *kept.Add() = step;
   }
   *source->mutable_pipeline() = std::move(kept);
 }
@@ -181,11 +225,6 @@ std::optional<Window> WindowOf(const proto::DataSource& source) {
     return window;
   }
   return std::nullopt;
-}
-
-nn::Shape RowShape(const proto::DataSource& source, nn::Shape example) {
-  if (WindowOf(source) && !example.empty()) example.erase(example.begin());
-  return example;
 }
 
 absl::StatusOr<std::optional<RowFilter>> FilterOf(const proto::DataSource& source) {

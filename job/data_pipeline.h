@@ -10,20 +10,21 @@
 #include "job/data_formats/data_format.h"
 #include "job/data_formats/row_filter.h"
 #include "nn/model.h"
-#include "nn/tensor.h"
 #include "proto/job.pb.h"
 
 namespace cairn::job {
 
 // The rules of a source's `pipeline`. The table of steps is in data_pipeline.cc. What steps mean
-// for rows is in worker/data/row_selection.h.
+// for rows is in worker/data/row_selection.h. The rules of steps that change values are in
+// job/value_steps.h.
 
 // Checks everything that does not depend on the model. `path` is the path of the source in the job
 // file. `format` is the source's; null if it has none. InvalidArgument starts with the step's path.
 absl::Status CheckPipeline(const std::string& path, const proto::DataSource& source,
                            const DataFormat* format);
 
-// InvalidArgument: an input of the model does not take the windows of the pipeline.
+// InvalidArgument: an input of the model does not take the windows of the pipeline, or a step names
+// no input.
 absl::Status CheckPipelineFitsModel(const std::string& path, const proto::DataSource& source,
                                     const nn::Model& model);
 
@@ -44,9 +45,6 @@ struct Window {
 
 // The window of the source's pipeline; none if it has none. CheckPipeline must have accepted it.
 std::optional<Window> WindowOf(const proto::DataSource& source);
-
-// The shape of a row whose examples have this shape: without the axis of the window.
-nn::Shape RowShape(const proto::DataSource& source, nn::Shape example);
 
 // The condition on a row that all filters of the source make together; none if it has no filter.
 absl::StatusOr<std::optional<RowFilter>> FilterOf(const proto::DataSource& source);

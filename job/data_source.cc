@@ -18,6 +18,7 @@
 #include "job/data_formats/tfrecord_format.h"
 #include "job/data_pipeline.h"
 #include "job/model_objectives.h"
+#include "job/value_steps.h"
 #include "nn/text_input.h"
 
 namespace cairn::job {
@@ -163,6 +164,12 @@ absl::Status CheckMix(const std::string& path, const proto::DataSource& source) 
           : absl::string_view(field) == "mix"       ? "; list all sources in one"
                                                     : "; set it beside \"mix\"");
     }
+    for (int j = 0; j < mixed.source().pipeline_size(); ++j) {
+      if (!IsMeasured(mixed.source().pipeline(j))) continue;
+      return Invalid(at, ".source.pipeline[", j,
+                     "].normalize: has no \"mean\" and \"deviation\", which all sources of a "
+                     "mixture share; give numbers");
+    }
     if (mixed.has_weight() != source.mix(0).has_weight()) {
       return Invalid(at, ".weight: all sources have weights, or none");
     }
@@ -211,7 +218,8 @@ absl::Status CheckFraction(const proto::Job& job) {
     return Invalid("validation_fraction: ", fraction, " is not above 0 and below 1");
   }
   const std::string& choice = job.validation_choice();
-  if (job.train().has_images() && choice != "random") {
+  const bool is_by_class = job.train().has_images() && job.train().images().table().empty();
+  if (is_by_class && choice != "random") {
     return Invalid(
         "validation_choice: \"random\" is needed: the rows of \"images\" are in the order "
         "of their classes");
@@ -283,6 +291,12 @@ absl::Status CheckJobData(const proto::Job& job) {
   if (job.has_validation()) {
     if (job.validation().standardize() && !job.train().standardize()) {
       return Invalid("validation.standardize: belongs to the training data; set it in \"train\"");
+    }
+    if (absl::c_any_of(job.validation().pipeline(), IsMeasured) &&
+        !absl::c_any_of(job.train().pipeline(), IsMeasured)) {
+      return Invalid(
+          "validation.pipeline: \"normalize\" without numbers takes those of the training data; "
+          "set it in \"train\", too");
     }
     if (job.validation().drop_remainder()) {
       return Invalid(

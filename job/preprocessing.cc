@@ -4,12 +4,6 @@
 #include <cstddef>
 
 namespace cairn::job {
-namespace {
-
-constexpr double kDeviationMin = 1e-7;
-
-}  // namespace
-
 Preprocessing::Preprocessing(const proto::DataSource& source, const proto::DataPlan& plan,
                              const nn::Model& model, int input) {
   if (model.inputs()[input].spec.type == proto::INT32) return;

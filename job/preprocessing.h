@@ -9,6 +9,9 @@
 
 namespace cairn::job {
 
+// The least deviation that values are divided by, as in Keras's Normalization.
+inline constexpr double kDeviationMin = 1e-7;
+
 // The preprocessing of one model input: scaling and standardization of the stored values. Training,
 // validation and prediction all use it. Immutable and thread-safe.
 class Preprocessing {
@@ -24,7 +27,7 @@ class Preprocessing {
   double scale() const { return scale_; }
   // Multiplies by scale, rounds to float, then applies Standardize.
   void Apply(absl::Span<float> values) const;
-  // (value - mean) / max(deviation, 1e-7), per position along the last axis, as in Keras's
+  // (value - mean) / max(deviation, kDeviationMin), per position along the last axis, as in Keras's
   // Normalization. `values` are whole examples, already scaled.
   void Standardize(absl::Span<float> values) const;
 

@@ -20,6 +20,7 @@
 #include "common/status_macros.h"
 #include "job/data_formats/text_format.h"
 #include "job/data_source.h"
+#include "job/value_steps.h"
 #include "worker/data/files/load_file.h"
 #include "worker/data/mixture.h"
 #include "worker/data/permutation.h"
@@ -221,7 +222,11 @@ class Inspection {
     CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, data.examples()));
     reply_.set_examples(split.training);
     reply_.set_validation_examples(split.rows - split.training);
-    if (!job_.train().standardize()) return true;
+    CAIRN_RETURN_IF_ERROR(data.CheckSteps(job_.train().allow_nan()));
+    const auto shapes = data.InputShapes();
+    plan.mutable_input_shapes()->Assign(shapes.begin(), shapes.end());
+    const auto& steps = job_.train().pipeline();
+    if (!job_.train().standardize() && !absl::c_any_of(steps, job::IsMeasured)) return true;
     // Only training rows: statistics that saw validation rows would make the validation biased.
     CAIRN_ASSIGN_OR_RETURN(
         const auto inputs,
@@ -250,6 +255,7 @@ class Inspection {
     if (found.damaged.count() > 0) *plan.mutable_validation_damaged() = found.damaged;
     plan.mutable_validation_index()->Assign(found.index.begin(), found.index.end());
     reply_.set_validation_examples(data.examples());
+    CAIRN_RETURN_IF_ERROR(data.CheckSteps(source.allow_nan()));
     return true;
   }
 
@@ -269,6 +275,7 @@ class Inspection {
       Findings found;
       CAIRN_ASSIGN_OR_RETURN(Dataset data,
                              OpenSource(source, files, plan, model_, storage_, nullptr, &found));
+      CAIRN_RETURN_IF_ERROR(data.CheckSteps(source.allow_nan()));
       if (damaged->count() == 0) damaged->set_first_error(found.damaged.first_error());
       damaged->set_count(damaged->count() + found.damaged.count());
       plan.mutable_train_index()->Assign(found.index.begin(), found.index.end());

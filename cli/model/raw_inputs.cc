@@ -1,6 +1,8 @@
 #include "cli/model/raw_inputs.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -15,6 +17,8 @@
 #include "common/utf8.h"
 #include "job/data_formats/csv_format.h"
 #include "job/data_pipeline.h"
+#include "job/value_steps.h"
+#include "nn/tensor.h"
 
 namespace cairn::cli {
 namespace {
@@ -67,7 +71,7 @@ class Preprocessing {
           if (const auto last = last_.find(input); last != last_.end()) input = last->second;
         }
       }
-      if (layer.class_name() == "InputLayer") Prepare(layer);
+      if (layer.class_name() == "InputLayer") CAIRN_RETURN_IF_ERROR(Prepare(layer));
     }
     for (const std::string& input : plan_.model().inputs()) {
       if (!columns.contains(input)) model_.add_inputs(input);
@@ -154,12 +158,16 @@ class Preprocessing {
   }
 
   // Adds the layers behind an input.
-  void Prepare(const proto::LayerSpec& input) {
+  absl::Status Prepare(const proto::LayerSpec& input) {
+    const std::vector<const proto::PipelineStep*> steps = StepsOf(input.name());
     // Integers are neither scaled nor standardized.
     const auto dtype = input.config().fields().find("dtype");
     const bool is_float =
         dtype == input.config().fields().end() || dtype->second.string_value() == "float32";
-    if (!is_float) return;
+    if (!is_float) return steps.empty() ? absl::OkStatus() : NoLayer(*steps[0]);
+    if (!steps.empty() && PlaceOf(input.name()) >= plan_.data().input_shapes_size()) {
+      return NoLayer(*steps[0]);
+    }
     last_.emplace(input.name(), input.name());
     if (const double scale = plan_.job().train().scale();
         plan_.job().train().has_scale() && scale != 1) {
@@ -167,18 +175,127 @@ class Preprocessing {
       arguments["scale"].set_number_value(scale);
       arguments["offset"].set_number_value(0);  // Keras requires it in files.
     }
+    nn::Shape shape = steps.empty() ? nn::Shape() : SetShape(input.name());
+    for (const proto::PipelineStep* step : steps) {
+      CAIRN_RETURN_IF_ERROR(AddStep(input.name(), *step, shape));
+      CAIRN_ASSIGN_OR_RETURN(shape, job::ShapeAfter(*step, std::move(shape), /*leading=*/0));
+    }
+    // The statistics are of all values, unless they are of a step.
+    const bool is_measured = std::any_of(steps.begin(), steps.end(),
+                                         [](const auto* step) { return job::IsMeasured(*step); });
+    if (!is_measured) Normalize(input.name());
+    return absl::OkStatus();
+  }
+
+  std::vector<const proto::PipelineStep*> StepsOf(const std::string& input) const {
+    std::vector<const proto::PipelineStep*> steps;
+    for (const proto::PipelineStep& step : plan_.job().train().pipeline()) {
+      const bool is_of = !step.has_input() || step.input() == input;
+      if (is_of && job::ChangesValues(step)) steps.push_back(&step);
+    }
+    return steps;
+  }
+
+  static absl::Status NoLayer(const proto::PipelineStep& step) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no layer of a model does what the step \"", job::NameOf(step),
+                     "\" of the pipeline does; export without the flag and prepare the inputs "
+                     "before"));
+  }
+
+  int PlaceOf(const std::string& input) const {
     const auto& inputs = plan_.model().inputs();
-    for (int i = 0; i < inputs.size() && i < plan_.data().inputs_size(); ++i) {
-      const auto& statistics = plan_.data().inputs(i);
-      if (inputs[i] != input.name() || statistics.mean().empty()) continue;
-      auto& arguments = *Append(input.name(), "Normalization")->mutable_fields();
-      for (int place = 0; place < statistics.mean_size(); ++place) {
-        const double deviation = statistics.deviation(place);
-        arguments["mean"].mutable_list_value()->add_values()->set_number_value(
-            statistics.mean(place));
-        arguments["variance"].mutable_list_value()->add_values()->set_number_value(deviation *
-                                                                                   deviation);
+    return static_cast<int>(std::find(inputs.begin(), inputs.end(), input) - inputs.begin());
+  }
+
+  // Gives the input, which was added last, the shape of the examples before the steps; returns it.
+  nn::Shape SetShape(const std::string& input) {
+    const auto& planned = plan_.data().input_shapes(PlaceOf(input)).sizes();
+    nn::Shape shape(planned.begin(), planned.end());
+    auto& sizes = *(*Last()->mutable_fields())["batch_shape"].mutable_list_value();
+    // The model may have a last axis of 1 that the files lack.
+    if (static_cast<int>(shape.size()) == sizes.values_size() - 2) shape.push_back(1);
+    sizes.clear_values();
+    sizes.add_values()->set_null_value(google::protobuf::NULL_VALUE);
+    for (const int64_t size : shape)
+      sizes.add_values()->set_number_value(static_cast<double>(size));
+    return shape;
+  }
+
+  // Adds the layer that does what the step does in inference.
+  absl::Status AddStep(const std::string& input, const proto::PipelineStep& step,
+                       const nn::Shape& shape) {
+    using Step = proto::PipelineStep;
+    switch (step.step_case()) {
+      case Step::kFlip:
+        return absl::OkStatus();
+      case Step::kCast:
+        return step.cast() == "float32" ? absl::OkStatus() : NoLayer(step);
+      case Step::kNormalize:
+        Normalize(input, step.normalize());
+        return absl::OkStatus();
+      case Step::kOneHot: {
+        auto& arguments = *Append(input, "CategoryEncoding")->mutable_fields();
+        arguments["num_tokens"].set_number_value(static_cast<double>(step.one_hot()));
+        arguments["output_mode"].set_string_value("one_hot");
+        return absl::OkStatus();
       }
+      case Step::kResize: {
+        const proto::ResizeStep& resize = step.resize();
+        if (resize.pad_to_aspect_ratio()) return NoLayer(step);
+        auto& fields = *Append(input, "Resizing")->mutable_fields();
+        fields["height"].set_number_value(static_cast<double>(resize.size(0)));
+        fields["width"].set_number_value(static_cast<double>(*resize.size().rbegin()));
+        fields["interpolation"].set_string_value(resize.has_interpolation() ? resize.interpolation()
+                                                                            : "bilinear");
+        fields["crop_to_aspect_ratio"].set_bool_value(resize.crop_to_aspect_ratio());
+        return absl::OkStatus();
+      }
+      case Step::kCrop: {
+        const std::array wanted = {step.crop().size(0), *step.crop().size().rbegin()};
+        auto& arguments = *Append(input, "Cropping2D")->mutable_fields();
+        for (int axis = 0; axis < 2; ++axis) {
+          const int64_t before = (shape[axis] - wanted[axis]) / 2;
+          auto& sides = *arguments["cropping"].mutable_list_value()->add_values();
+          for (const int64_t side : {before, shape[axis] - wanted[axis] - before}) {
+            sides.mutable_list_value()->add_values()->set_number_value(static_cast<double>(side));
+          }
+        }
+        return absl::OkStatus();
+      }
+      default:
+        return NoLayer(step);
+    }
+  }
+
+  void Normalize(const std::string& input, const proto::NormalizeStep& step) {
+    if (step.mean().empty()) {
+      Normalize(input);
+    } else if (step.mean_size() > 1 || step.deviation_size() > 1) {
+      Normalize(input, step.mean(), step.deviation());
+    } else {  // The same for all values.
+      auto& arguments = *Append(input, "Rescaling")->mutable_fields();
+      arguments["scale"].set_number_value(1 / step.deviation(0));
+      arguments["offset"].set_number_value(-step.mean(0) / step.deviation(0));
+    }
+  }
+
+  // By the statistics of the training data.
+  void Normalize(const std::string& input) {
+    const int place = PlaceOf(input);
+    if (place >= plan_.data().inputs_size()) return;
+    const auto& statistics = plan_.data().inputs(place);
+    if (!statistics.mean().empty()) Normalize(input, statistics.mean(), statistics.deviation());
+  }
+
+  template <typename Numbers>
+  void Normalize(const std::string& input, const Numbers& mean, const Numbers& deviation) {
+    const int places = std::max(mean.size(), deviation.size());
+    auto& arguments = *Append(input, "Normalization")->mutable_fields();
+    for (int i = 0; i < places; ++i) {
+      const double each = deviation[i % deviation.size()];
+      arguments["mean"].mutable_list_value()->add_values()->set_number_value(mean[i % mean.size()]);
+      arguments["variance"].mutable_list_value()->add_values()->set_number_value(each * each);
     }
   }
 
@@ -224,6 +341,13 @@ absl::StatusOr<proto::ModelSpec> ModelOfRawInputs(const proto::JobPlan& plan) {
         "--with-preprocessing: missing values of column ", column,
         " are replaced, which no layer does; export without the flag and prepare the inputs "
         "before"));
+  }
+  for (const proto::CsvColumn& column : plan.job().train().csv().features()) {
+    if (!column.has_hash()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--with-preprocessing: the texts of column ", column.name(),
+                     " are hashed, which no layer of a job does; export without the flag and "
+                     "prepare the inputs before"));
   }
   if (!plan.job().train().mix().empty()) {
     return absl::InvalidArgumentError(

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "job/data_formats/named_places.h"
+#include "job/value_steps.h"
 #include "nn/text_input.h"
 
 namespace cairn::job {
@@ -31,7 +32,17 @@ absl::Status CheckCategorical(const std::string& path, const proto::CsvColumn& c
                    ".missing.value: a number, but the column holds names; set \"missing\": "
                    "\"NAME\"");
   }
-  return CheckVocabulary(path, column);
+  return column.has_hash() ? absl::OkStatus() : CheckVocabulary(path, column);
+}
+
+// A column whose texts have no vocabulary.
+absl::Status CheckHashed(const std::string& path, const proto::CsvColumn& column) {
+  const char* const field = column.has_categorical() && !column.categorical() ? "categorical"
+                            : column.vocabulary_size() > 0                    ? "vocabulary"
+                            : column.has_unknown()                            ? "unknown"
+                                                                              : nullptr;
+  if (field != nullptr) return Invalid(path, ".", field, ": conflicts with \"hash\"; leave it out");
+  return CheckHashing(path + ".hash", column.hash(), /*masks_text=*/true);
 }
 
 absl::Status CheckNumeric(const std::string& path, const proto::CsvColumn& column) {
@@ -56,6 +67,7 @@ absl::Status CheckNumeric(const std::string& path, const proto::CsvColumn& colum
 
 absl::Status CheckColumn(const std::string& path, const proto::CsvColumn& column) {
   if (column.name().empty()) return Invalid(path, ".name: is missing; name a column");
+  if (column.has_hash()) CAIRN_RETURN_IF_ERROR(CheckHashed(path, column));
   if (IsCategorical(column)) return CheckCategorical(path, column);
   return CheckNumeric(path, column);
 }
@@ -66,6 +78,7 @@ absl::Status CheckLabel(const std::string& path, const proto::CsvColumn& column,
     return Invalid(path, ".one_hot: is only for features; for labels set it beside \"csv\"");
   }
   if (column.has_input()) return Invalid(path, ".input: is only for features");
+  if (column.has_hash()) return Invalid(path, ".hash: is only for features");
   if (column.unknown()) {
     return Invalid(
         path,
@@ -104,6 +117,7 @@ absl::Status CheckTextColumns(const std::string& path, const proto::CsvSource& s
                               : column.has_unknown()         ? "unknown"
                               : column.has_one_hot()         ? "one_hot"
                               : column.has_missing()         ? "missing"
+                              : column.has_hash()            ? "hash"
                                                              : nullptr;
     if (field == nullptr) continue;
     return Invalid(path, ".features[", i, "].", field, ": the model's input \"", input,
@@ -155,6 +169,7 @@ DataFormat CsvFormat() {
 }
 
 bool IsCategorical(const proto::CsvColumn& column) {
+  if (column.has_hash()) return true;
   return column.has_categorical() ? column.categorical() : !column.vocabulary().empty();
 }
 

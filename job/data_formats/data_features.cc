@@ -13,6 +13,7 @@
 #include "job/data_formats/data_format.h"
 #include "job/data_formats/images_format.h"
 #include "job/data_formats/named_places.h"
+#include "job/value_steps.h"
 #include "nn/text_input.h"
 
 namespace cairn::job {
@@ -86,6 +87,18 @@ bool StartsAsInKeras(const google::protobuf::RepeatedPtrField<std::string>& toke
   return tokens.size() >= 2 && tokens[0].empty() && tokens[1] == "[UNK]";
 }
 
+// A feature whose texts or whole numbers have no vocabulary.
+absl::Status CheckHashed(const std::string& path, const proto::DataFeature& feature) {
+  const char* const field = feature.has_categorical() && !feature.categorical() ? "categorical"
+                            : feature.vocabulary_size() > 0                     ? "vocabulary"
+                            : feature.has_unknown()                             ? "unknown"
+                            : feature.has_decode()                              ? "decode"
+                            : feature.has_dtype()                               ? "dtype"
+                                                                                : nullptr;
+  if (field != nullptr) return Invalid(path, ".", field, ": conflicts with \"hash\"; leave it out");
+  return CheckHashing(path + ".hash", feature.hash(), /*masks_text=*/true);
+}
+
 absl::Status CheckVocabulary(const std::string& path, const proto::DataFeature& feature,
                              const FeatureKind& kind) {
   if (feature.has_categorical() && !kind.is_column) {
@@ -136,6 +149,7 @@ absl::Status CheckText(const std::string& path, const proto::DataFeature& featur
                             : feature.shape_size() > 0      ? "shape"
                             : feature.has_max_length()      ? "max_length"
                             : feature.has_default_()        ? "default"
+                            : feature.has_hash()            ? "hash"
                                                             : nullptr;
   if (field != nullptr) {
     return Invalid(path, ".", field, ": conflicts with \"text_vectorization\"; leave it out");
@@ -150,6 +164,7 @@ absl::Status CheckFeature(const std::string& path, const proto::DataFeature& fea
                           const FeatureKind& kind) {
   if (feature.name().empty()) return Invalid(path, ".name: is missing; name a ", kind.name);
   if (feature.has_text_vectorization()) return CheckText(path, feature, kind);
+  if (feature.has_hash()) CAIRN_RETURN_IF_ERROR(CheckHashed(path, feature));
   CAIRN_RETURN_IF_ERROR(CheckShape(path, feature));
   CAIRN_RETURN_IF_ERROR(CheckDecoding(path, feature));
   CAIRN_RETURN_IF_ERROR(CheckVocabulary(path, feature, kind));
@@ -177,6 +192,7 @@ absl::Status CheckTextFeatures(const std::string& path, const DataFeatures& feat
                               : feature.has_default_()           ? "default"
                               : feature.has_padding()            ? "padding"
                               : feature.has_text_vectorization() ? "text_vectorization"
+                              : feature.has_hash()               ? "hash"
                                                                  : nullptr;
     if (field == nullptr) continue;
     return Invalid(path, ".features[", i, "].", field, ": the model's input \"", input,
@@ -187,8 +203,9 @@ absl::Status CheckTextFeatures(const std::string& path, const DataFeatures& feat
 
 // True if the vocabulary is that of the training data.
 bool TakesPlannedVocabulary(const proto::DataFeature& feature) {
-  return feature.has_text_vectorization() ? feature.text_vectorization().vocabulary().empty()
-                                          : HasNames(feature) && feature.vocabulary().empty();
+  return feature.has_text_vectorization()
+             ? feature.text_vectorization().vocabulary().empty()
+             : HasNames(feature) && !feature.has_hash() && feature.vocabulary().empty();
 }
 
 // True if the training data have the same vocabulary for two features of one column.
@@ -251,6 +268,7 @@ absl::Status CheckDataFeatures(const std::string& path, const DataFeatures& feat
     if (labels[i].has_text_vectorization()) {
       return Invalid(at, ".text_vectorization: is only for features");
     }
+    if (labels[i].has_hash()) return Invalid(at, ".hash: is only for features");
     if (labels[i].unknown()) return Invalid(at, ".unknown: is only for features");
     if (labels[i].one_hot()) {
       return Invalid(at, ".one_hot: is only for features; for labels set it beside the format");
@@ -277,6 +295,7 @@ absl::Status CheckFeaturesFit(const std::string& path, const DataFeatures& featu
 }
 
 bool HasNames(const proto::DataFeature& feature) {
+  if (feature.has_hash()) return true;
   return feature.has_categorical() ? feature.categorical() : !feature.vocabulary().empty();
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
+#include "job/value_steps.h"
 
 namespace cairn::job {
 namespace {
@@ -41,8 +42,10 @@ absl::Status CheckSize(const std::string& path, const proto::ImagesSource& image
 absl::Status CheckClasses(const std::string& path, const proto::ImagesSource& images) {
   std::set<std::string> names;
   for (const std::string& name : images.class_names()) {
-    if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos) {
-      return Invalid(path, ".class_names: \"", name, "\" is not the name of a folder");
+    const bool is_path = name == "." || name == ".." || name.find('/') != std::string::npos;
+    if (name.empty() || (is_path && images.table().empty())) {
+      return Invalid(path, ".class_names: \"", name, "\" is not the name of a ",
+                     images.table().empty() ? "folder" : "class");
     }
     if (names.insert(name).second) continue;
     return Invalid(path, ".class_names: \"", name, "\" appears twice; keep one of them");
@@ -53,6 +56,17 @@ absl::Status CheckClasses(const std::string& path, const proto::ImagesSource& im
 absl::Status CheckImages(const std::string& path, const proto::DataSource& source,
                          bool /*needs_labels*/) {
   const proto::ImagesSource& images = source.images();
+  const bool has_table = !images.table().empty();
+  if (has_table && !images.directory().empty()) {
+    return Invalid(
+        path,
+        ".table: conflicts with \"directory\"; paths in a table begin at the folder of the "
+        "table");
+  }
+  if (!has_table && (images.has_path_column() || images.has_label_column())) {
+    return Invalid(path, images.has_path_column() ? ".path_column" : ".label_column",
+                   ": has no meaning without \"table\"");
+  }
   CAIRN_RETURN_IF_ERROR(CheckSize(path, images));
   CAIRN_RETURN_IF_ERROR(CheckClasses(path, images));
   if (images.has_color_mode() && ModeNamed(images.color_mode()) == nullptr) {
@@ -86,7 +100,10 @@ absl::Status CheckModel(const std::string& path, const proto::DataSource& source
     return Invalid(path, ": the model's input '", input.name, "' takes ", form.status().message());
   }
   const proto::ImagesSource& images = source.images();
-  if (!images.image_size().empty()) {
+  if (const auto size = DecodedSizeOf(source, model); !size.ok()) {
+    return Invalid(path, ".image_size: ", size.status().message());
+  }
+  if (!images.image_size().empty() && RowShape(source, model, 0)) {
     const int64_t height = images.image_size(0);
     const int64_t width = *images.image_size().rbegin();
     if (height != form->height || width != form->width) {
@@ -110,6 +127,11 @@ absl::Status CheckModel(const std::string& path, const proto::DataSource& source
 void Inherit(const proto::DataSource& training, proto::DataSource* validation) {
   proto::ImagesSource all = training.images();
   all.clear_directory();
+  all.clear_table();
+  if (!validation->images().directory().empty()) {
+    all.clear_path_column();
+    all.clear_label_column();
+  }
   // The fields that the validation source sets replace those of the training source; lists do not
   // follow each other, and the two ways to keep the aspect ratio exclude each other.
   const proto::ImagesSource& own = validation->images();
@@ -140,7 +162,9 @@ DataFormat ImagesFormat() {
   return {.name = "images",
           .lists =
               [](proto::DataSource* source) {
-                return FileLists{"directory", source->mutable_images()->mutable_directory()};
+                proto::ImagesSource* const images = source->mutable_images();
+                return images->table().empty() ? FileLists{"directory", images->mutable_directory()}
+                                               : FileLists{"table", images->mutable_table()};
               },
           .file_example = "flowers/train",
           .skips_damaged = true,

@@ -45,6 +45,7 @@ DataFormat ParquetFormat() {
       .extensions = {".parquet"},
       .file_example = "train-*.parquet",
       .labels_example = "LABEL_COLUMN",
+      .skips_damaged = true,
       .filters = RowFilters::kReader,
       .has_text = true,
       .has_folders = true,

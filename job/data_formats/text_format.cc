@@ -80,6 +80,7 @@ DataFormat TextFormat() {
               },
           .extensions = {".txt", ".tsv"},
           .file_example = "train.txt",
+          .skips_damaged = true,
           .has_text = true,
           .has_folders = true,
           .check = CheckFields,

@@ -266,6 +266,26 @@ class JobFile(unittest.TestCase):
                                       "--json")[-1]
         self.assertAlmostEqual(result["loss"], history["val_loss"][-1], delta=1e-4)
 
+    def test_changed_values_are_those_of_map(self):
+        """The workers evaluate and predict with the steps, too."""
+        mean, deviation = [0.5, -1, 0.25, 2], [2, 0.5, 4, 1]
+        steps = [{"normalize": {"mean": mean, "deviation": deviation}}, {"pad": {"length": 4}}]
+        data = tf.data.Dataset.from_tensor_slices((self.x, self.y)).map(
+            lambda x, y: ((x - mean) / deviation, y))
+        history = self.model.fit(data.batch(BATCH), epochs=2, verbose=0).history
+        status = self.run_job(epochs=2, train=self.source(pipeline=steps))
+        self.assert_same_weights()
+        self.assertAlmostEqual(status["loss"], history["loss"][-1], delta=1e-4)
+        job = str(status["job"])
+        result = cluster.tool.objects("evaluate", job, "--data", "train", "--on", "cluster",
+                                      "--json")[-1]
+        expected = self.model.evaluate(data.batch(BATCH), verbose=0, return_dict=True)
+        self.assertAlmostEqual(result["loss"], expected["loss"], delta=1e-4)
+        cluster.tool.run("predict", job, "--input", f"{self.folder}/x.npy", "--on", "cluster",
+                         "--output", f"{self.folder}/p.npy")
+        np.testing.assert_allclose(np.load(f"{self.folder}/p.npy"),
+                                   self.model.predict(data.batch(BATCH), verbose=0), atol=1e-4)
+
     def test_windows_are_those_of_tf_data_and_of_timeseries(self):
         size, shift, stride = 4, 3, 2
         self.twin = keras.Sequential([keras.Input((size, 4)), layers.SimpleRNN(3),

@@ -165,7 +165,7 @@ TEST(DataSourceTest, EveryMistakeIsNamedWithItsPath) {
       {R"({"train": {"npy": {"features": ["x"], "labels": ["y"]}, "sample_weight": [""]}})",
        R"(train.sample_weight: "" is not the name of a file)"},
       {R"({"train": {"npy": {"features": ["x"], "labels": ["y"]}, "skip_damaged": 3}})",
-       R"(train.skip_damaged: is for csv, tfrecord and images only, not for npy; with "allow_nan": true the batches )"
+       R"(train.skip_damaged: is for csv, tfrecord, images, parquet and text only, not for npy; with "allow_nan": true the batches )"
        R"(with numbers that are not finite are left out (see "on_non_finite"))"},
       {R"({"train": {"csv": {"files": ["x"]}, "skip_damaged": -1}})",
        "train.skip_damaged: -1 is below 0"},

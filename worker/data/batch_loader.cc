@@ -41,7 +41,7 @@ bool IsFiniteColumn(proto::DataType type, const std::vector<std::byte>& column) 
 
 BatchLoader::BatchLoader(std::shared_ptr<const Dataset> dataset, BatchSampler order)
     : dataset_(std::move(dataset)), order_(order) {
-  if (!dataset_->in_memory()) {
+  if (!dataset_->in_memory() || dataset_->has_steps()) {
     readers_ = std::make_unique<ThreadPool>(kReaders, "data readers", 4 * kReaders);
   }
   Reserve(&current_);
@@ -95,17 +95,16 @@ absl::Status BatchLoader::Assemble(int64_t number, LoadedBatch* batch,
 // Examples [first, first + count) of the batch.
 absl::Status BatchLoader::Read(const std::vector<int64_t>& indices, size_t first, size_t count,
                                LoadedBatch* batch) const {
-  const auto piece = absl::MakeConstSpan(indices).subspan(first, count);
+  Dataset::Buffers buffers;
   for (int i = 0; i < dataset_->inputs(); ++i) {
-    std::byte* const out = batch->inputs[i].data() + first * dataset_->input_elements(i) * 4;
-    CAIRN_RETURN_IF_ERROR(dataset_->ReadInput(i, piece, out));
+    buffers.inputs.push_back(batch->inputs[i].data() + first * dataset_->input_elements(i) * 4);
   }
   for (int i = 0; i < dataset_->outputs(); ++i) {
-    std::byte* const out = batch->labels[i].data() + first * dataset_->label_elements(i) * 4;
-    CAIRN_RETURN_IF_ERROR(dataset_->ReadLabels(i, piece, out));
+    buffers.labels.push_back(batch->labels[i].data() + first * dataset_->label_elements(i) * 4);
   }
-  if (!dataset_->has_weights()) return absl::OkStatus();
-  return dataset_->ReadWeights(piece, batch->weights.data() + first);
+  if (dataset_->has_weights()) buffers.weights = batch->weights.data() + first;
+  return dataset_->Read(absl::MakeConstSpan(indices).subspan(first, count), buffers,
+                        order_.DrawKeyOf(batch->batch));
 }
 
 absl::Status BatchLoader::ReadInPieces(const std::vector<int64_t>& indices, LoadedBatch* batch) {

@@ -30,6 +30,7 @@ BatchSampler BatchSampler::ForTraining(const proto::JobPlan& plan) {
   // A job that continues at epoch 3 has the orders of epoch 3 and later.
   sampler.first_pass_ =
       plan.job().initial_epoch() * plan.batches_per_epoch() / sampler.batches_per_pass_;
+  sampler.draw_key_ = DeriveKey(plan.seed(), "pipeline");
   sampler.counts_passes_ = !plan.job().train().mix().empty();
   return sampler;
 }
@@ -42,6 +43,11 @@ void BatchSampler::ExamplesOf(int64_t batch, std::vector<int64_t>* indices) cons
   ExamplesOfPass(batch, indices);
   if (!counts_passes_) return;
   for (int64_t& index : *indices) index += PassOf(batch) * examples_;
+}
+
+std::optional<uint64_t> BatchSampler::DrawKeyOf(int64_t batch) const {
+  if (!draw_key_) return std::nullopt;
+  return DeriveKey(*draw_key_, static_cast<uint64_t>(PassOf(batch)));
 }
 
 // The numbers are those in the pass.

@@ -2,6 +2,7 @@
 #define CAIRN_WORKER_DATA_BATCH_SAMPLER_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "proto/job.pb.h"
@@ -32,6 +33,9 @@ class BatchSampler {
   // has others, are counted through all passes.
   void ExamplesOf(int64_t batch, std::vector<int64_t>* indices) const;
 
+  // The key of the random draws of the batch's pass over the data; none for batches of validation.
+  std::optional<uint64_t> DrawKeyOf(int64_t batch) const;
+
  private:
   int64_t PassOf(int64_t batch) const { return first_pass_ + batch / batches_per_pass_; }
   void ExamplesOfPass(int64_t batch, std::vector<int64_t>* indices) const;
@@ -44,6 +48,7 @@ class BatchSampler {
   bool shuffle_;
   int64_t shuffle_block_;
   uint64_t key_;
+  std::optional<uint64_t> draw_key_;
 };
 
 }  // namespace cairn::worker

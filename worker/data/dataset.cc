@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/random.h"
 #include "common/status_macros.h"
 #include "job/moments.h"
 #include "worker/data/array_search.h"
@@ -145,19 +146,26 @@ absl::Status Dataset::AddInput(Array array, const proto::DataSource& source,
                      " expected: ", count_, " in ",
                      (has_labels ? labels_ : features_)[0].array.file(), ", found ", array.rows()));
   }
-  if (!FitsInput(array.row_shape(), wanted.spec.shape)) {
-    return Wrong(array.file(),
-                 absl::StrCat("its examples have the shape ", nn::ShapeText(array.row_shape()),
-                              ", the model's input '", wanted.name, "' takes ",
-                              nn::ShapeText(wanted.spec.shape)));
-  }
   Column column;
   column.type = wanted.spec.type;
   column.elements = nn::ElementCount(wanted.spec.shape);
-  column.preprocessing = job::Preprocessing(source, plan, model, input);
+  auto steps = ValuePipeline::Create(source, plan, model, input, array);
+  if (!steps.ok()) return Wrong(array.file(), std::string(steps.status().message()));
+  column.steps = *std::move(steps);
+  const bool has_steps = !column.steps.empty();
+  const nn::Shape& shape = has_steps ? column.steps.shape() : array.row_shape();
+  if (!FitsInput(shape, wanted.spec.shape)) {
+    return Wrong(array.file(),
+                 absl::StrCat("its examples have the shape ", nn::ShapeText(shape),
+                              has_steps ? " after the pipeline" : "", ", the model's input '",
+                              wanted.name, "' takes ", nn::ShapeText(wanted.spec.shape)));
+  }
+  // The statistics of the plan may be those of a step.
+  column.preprocessing = job::Preprocessing(
+      source, column.steps.is_measured() ? proto::DataPlan() : plan, model, input);
   if (checked_) {
     // Reading all of the values would open files that are opened as needed.
-  } else if (column.type == proto::INT32) {
+  } else if (column.type == proto::INT32 && !has_steps) {
     CAIRN_RETURN_IF_ERROR(CheckWhole(array.Rows()));
   } else if (!source.allow_nan()) {
     CAIRN_RETURN_IF_ERROR(CheckFinite(array.Rows(), column.preprocessing.scale()));
@@ -210,19 +218,6 @@ Dataset Dataset::Mix(std::vector<Dataset> sources, Mixture mixture) {
   return mixed;
 }
 
-template <typename Read>
-absl::Status Dataset::ReadMixed(absl::Span<const int64_t> indices, int64_t elements, void* out,
-                                Read read) const {
-  auto* at = static_cast<char*>(out);
-  for (const int64_t index : indices) {
-    const Mixture::Place place = mixture_->At(index);
-    CAIRN_RETURN_IF_ERROR(
-        read((*sources_)[place.source], absl::MakeConstSpan(&place.example, 1), at));
-    at += elements * 4;
-  }
-  return absl::OkStatus();
-}
-
 Dataset Dataset::Subset(int64_t first, int64_t count, std::optional<Permutation> order) const {
   Dataset part = *this;
   part.first_ = first;
@@ -259,16 +254,24 @@ int64_t Dataset::RowOf(int64_t index) const {
   return order_ ? order_->At(first_ + index) : first_ + index;
 }
 
-bool Dataset::ConvertRow(const Column& column, const char* row, void* out) {
+absl::Status Dataset::ConvertRow(const Column& column, const char* row, std::optional<uint64_t> key,
+                                 void* out) {
   if (column.one_hot > 0) {
     std::vector<int32_t> ids(column.array.elements());
     column.array.RowToInts(row, ids.data());
     auto* const vectors = static_cast<float*>(out);
     std::fill_n(vectors, column.elements, 0.0f);
     for (size_t i = 0; i < ids.size(); ++i) {
-      if (ids[i] < 0 || ids[i] >= column.one_hot) return false;
+      if (ids[i] < 0 || ids[i] >= column.one_hot) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("its label is none of the ", column.one_hot, " classes"));
+      }
       vectors[i * column.one_hot + ids[i]] = 1;
     }
+  } else if (!column.steps.empty()) {
+    CAIRN_RETURN_IF_ERROR(column.steps.Apply(column.array, row, key, column.type, out));
+    if (column.type == proto::INT32) return absl::OkStatus();
+    column.preprocessing.Standardize(absl::MakeSpan(static_cast<float*>(out), column.elements));
   } else if (column.type == proto::INT32) {
     column.array.RowToInts(row, static_cast<int32_t*>(out));
   } else {
@@ -276,53 +279,125 @@ bool Dataset::ConvertRow(const Column& column, const char* row, void* out) {
     column.array.RowToFloats(row, column.preprocessing.scale(), floats);
     column.preprocessing.Standardize(absl::MakeSpan(floats, column.elements));
   }
-  return true;
+  return absl::OkStatus();
 }
 
 absl::Status Dataset::ReadColumn(const Column& column, absl::Span<const int64_t> indices,
-                                 void* out) const {
+                                 std::optional<uint64_t> key, void* out) const {
   std::string scratch;
   auto* at = static_cast<char*>(out);
   for (const int64_t index : indices) {
     CAIRN_ASSIGN_OR_RETURN(const char* row, column.array.Row(RowOf(index), &scratch));
-    if (!ConvertRow(column, row, at)) {
-      // CheckLabelRange accepted all labels when the file was opened, so the file has changed.
-      return absl::DataLossError(
-          absl::StrCat("data file ", column.array.Place(RowOf(index)),
-                       ": its label is none of the ", column.one_hot,
-                       " classes any more: it was changed while the job runs; data must stay "
-                       "as they were when the job began"));
+    std::optional<uint64_t> draws;
+    if (key) draws = DeriveKey(*key, static_cast<uint64_t>(index));
+    const absl::Status status = ConvertRow(column, row, draws, at);
+    if (!status.ok()) {
+      // The inspection has accepted all labels, and the steps of the job's data.
+      return absl::DataLossError(absl::StrCat(
+          "data file ", column.array.Place(RowOf(index)), ": ", status.message(),
+          column.one_hot > 0 ? " any more: it was changed while the job runs; data must "
+                               "stay as they were when the job began"
+                             : ""));
     }
     at += column.elements * 4;
   }
   return absl::OkStatus();
 }
 
+absl::Status Dataset::Read(absl::Span<const int64_t> indices, const Buffers& to,
+                           std::optional<uint64_t> key) const {
+  if (sources_ != nullptr) return ReadMixed(indices, to, key);
+  for (size_t i = 0; i < to.inputs.size(); ++i) {
+    if (to.inputs[i] == nullptr) continue;
+    CAIRN_RETURN_IF_ERROR(ReadColumn(features_[i], indices, key, to.inputs[i]));
+  }
+  for (size_t i = 0; i < to.labels.size(); ++i) {
+    if (to.labels[i] == nullptr) continue;
+    CAIRN_RETURN_IF_ERROR(ReadColumn(labels_[i], indices, std::nullopt, to.labels[i]));
+  }
+  if (to.weights == nullptr) return absl::OkStatus();
+  if (weights_) return ReadColumn(*weights_, indices, std::nullopt, to.weights);
+  std::fill_n(to.weights, indices.size(), 1.0f);
+  return absl::OkStatus();
+}
+
+absl::Status Dataset::ReadMixed(absl::Span<const int64_t> indices, Buffers to,
+                                std::optional<uint64_t> key) const {
+  const auto advance = [](const std::vector<Column>& columns, std::vector<void*>* buffers) {
+    for (size_t i = 0; i < buffers->size(); ++i) {
+      void*& at = (*buffers)[i];
+      if (at != nullptr) at = static_cast<char*>(at) + columns[i].elements * 4;
+    }
+  };
+  for (const int64_t index : indices) {
+    const Mixture::Place place = mixture_->At(index);
+    std::optional<uint64_t> draws;
+    if (key) draws = DeriveKey(*key, static_cast<uint64_t>(place.source));
+    CAIRN_RETURN_IF_ERROR(
+        (*sources_)[place.source].Read(absl::MakeConstSpan(&place.example, 1), to, draws));
+    advance(features_, &to.inputs);
+    advance(labels_, &to.labels);
+    if (to.weights != nullptr) ++to.weights;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Dataset::ReadInput(int input, absl::Span<const int64_t> indices, void* out) const {
-  if (sources_ == nullptr) return ReadColumn(features_[input], indices, out);
-  return ReadMixed(indices, features_[input].elements, out,
-                   [input](const Dataset& source, absl::Span<const int64_t> example, void* at) {
-                     return source.ReadInput(input, example, at);
-                   });
+  Buffers buffers;
+  buffers.inputs.resize(inputs());
+  buffers.inputs[input] = out;
+  return Read(indices, buffers);
 }
 
 absl::Status Dataset::ReadLabels(int output, absl::Span<const int64_t> indices, void* out) const {
-  if (sources_ == nullptr) return ReadColumn(labels_[output], indices, out);
-  return ReadMixed(indices, labels_[output].elements, out,
-                   [output](const Dataset& source, absl::Span<const int64_t> example, void* at) {
-                     return source.ReadLabels(output, example, at);
-                   });
+  Buffers buffers;
+  buffers.labels.resize(outputs());
+  buffers.labels[output] = out;
+  return Read(indices, buffers);
 }
 
 absl::Status Dataset::ReadWeights(absl::Span<const int64_t> indices, float* out) const {
-  if (sources_ == nullptr) return ReadColumn(*weights_, indices, out);
-  return ReadMixed(indices, 1, out,
-                   [](const Dataset& source, absl::Span<const int64_t> example, void* at) {
-                     auto* const weight = static_cast<float*>(at);
-                     if (source.has_weights()) return source.ReadWeights(example, weight);
-                     *weight = 1;
-                     return absl::OkStatus();
-                   });
+  Buffers buffers;
+  buffers.weights = out;
+  return Read(indices, buffers);
+}
+
+bool Dataset::has_steps() const {
+  if (sources_ != nullptr) {
+    return std::any_of(sources_->begin(), sources_->end(),
+                       [](const Dataset& source) { return source.has_steps(); });
+  }
+  return std::any_of(features_.begin(), features_.end(),
+                     [](const Column& column) { return !column.steps.empty(); });
+}
+
+absl::Status Dataset::CheckSteps(bool allow_nan) const {
+  for (const Column& column : features_) {
+    if (!column.steps.may_fail() && (checked_ || column.steps.empty())) continue;
+    std::vector<float> values(column.elements);
+    CAIRN_RETURN_IF_ERROR(column.array.ForEachRow([&](int64_t row, const char* bytes) {
+      const absl::Status status = ConvertRow(column, bytes, std::nullopt, values.data());
+      if (!status.ok()) return Wrong(column.array.Place(row), std::string(status.message()));
+      if (column.type == proto::INT32 || allow_nan) return absl::OkStatus();
+      const auto bad = std::find_if(values.begin(), values.end(),
+                                    [](float value) { return !std::isfinite(value); });
+      if (bad == values.end()) return absl::OkStatus();
+      return Wrong(column.array.Place(row),
+                   absl::StrCat("after the pipeline, element ", bad - values.begin(), " is ", *bad,
+                                ", not a finite float32"));
+    }));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<proto::DataPlan::ExampleShape> Dataset::InputShapes() const {
+  std::vector<proto::DataPlan::ExampleShape> shapes;
+  if (!has_steps()) return shapes;
+  for (const Column& column : features_) {
+    const nn::Shape& shape = column.array.row_shape();
+    shapes.emplace_back().mutable_sizes()->Assign(shape.begin(), shape.end());
+  }
+  return shapes;
 }
 
 absl::Status Dataset::CheckUnchanged() const {
@@ -340,8 +415,9 @@ absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Dataset::Measure(
   for (int input = 0; input < inputs(); ++input) {
     const Column& column = features_[input];
     results.emplace_back();
-    if (column.type == proto::INT32) continue;
-    const nn::Shape& shape = model.inputs()[input].spec.shape;
+    if (column.type == proto::INT32 && !column.steps.is_measured()) continue;
+    const nn::Shape& shape = column.steps.is_measured() ? column.steps.measured_shape()
+                                                        : model.inputs()[input].spec.shape;
     const int64_t places = shape.empty() ? 1 : shape.back();
     if (places > kStandardizedMax) {
       return absl::InvalidArgumentError(
@@ -350,11 +426,16 @@ absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Dataset::Measure(
                        " can be standardized; use \"scale\""));
     }
     job::Moments moments(places);
-    std::vector<float> values(column.elements);
+    std::vector<float> values(nn::ElementCount(shape));
     CAIRN_RETURN_IF_ERROR(column.array.ForEachRow([&](int64_t row, const char* bytes) {
       if (!is_training(row)) return absl::OkStatus();
-      // Scaled first: standardization applies to the scaled values.
-      column.array.RowToFloats(bytes, column.preprocessing.scale(), values.data());
+      if (!column.steps.empty()) {
+        const absl::Status status = column.steps.ApplyToMeasure(column.array, bytes, values.data());
+        if (!status.ok()) return Wrong(column.array.Place(row), std::string(status.message()));
+      } else {
+        // Scaled first: standardization applies to the scaled values.
+        column.array.RowToFloats(bytes, column.preprocessing.scale(), values.data());
+      }
       moments.Add(values);
       return absl::OkStatus();
     }));

@@ -20,6 +20,7 @@
 #include "worker/data/label_spec.h"
 #include "worker/data/mixture.h"
 #include "worker/data/permutation.h"
+#include "worker/data/value_pipeline.h"
 
 namespace cairn::worker {
 
@@ -66,18 +67,36 @@ class Dataset {
   bool has_weights() const { return weights_.has_value(); }
   // Whether all data are in memory; otherwise reads access the disk.
   bool in_memory() const;
+  // Whether steps of a pipeline change values when they are read.
+  bool has_steps() const;
 
-  // Copies the examples at `indices` (each below examples()) to `out`, contiguously: shape
-  // (indices.size(), input_elements(input)), of the type of the model's input. DataLoss: an error
-  // of the disk, or a file that became shorter or has other classes than before.
+  // Where Read writes examples, contiguously: for an input the shape is
+  // (examples, input_elements(input)), of the type of the model's input. Null, or none: not read.
+  struct Buffers {
+    std::vector<void*> inputs;
+    std::vector<void*> labels;  // Of each output, of its loss's label_type().
+    float* weights = nullptr;
+  };
+  // Copies the examples at `indices`, each below examples(). With `key` the random steps of the
+  // pipeline draw numbers, which are functions of the key and the example's index. DataLoss: an
+  // error of the disk, a file that became shorter or has other classes than before, or a value that
+  // a step of the pipeline refuses.
+  absl::Status Read(absl::Span<const int64_t> indices, const Buffers& to,
+                    std::optional<uint64_t> key = std::nullopt) const;
+  // As Read, for one input.
   absl::Status ReadInput(int input, absl::Span<const int64_t> indices, void* out) const;
-  // As ReadInput, for the labels of an output, of its loss's label_type().
   absl::Status ReadLabels(int output, absl::Span<const int64_t> indices, void* out) const;
-  // Copies one weight for each example. Requires has_weights().
+  // One for each example.
   absl::Status ReadWeights(absl::Span<const int64_t> indices, float* out) const;
 
   // DataLoss: a file from which examples are read has changed since it was opened.
   absl::Status CheckUnchanged() const;
+
+  // InvalidArgument: a step of the pipeline refuses a value, or its result is not finite. Names the
+  // file and the row. Reads all rows if a step may refuse some.
+  absl::Status CheckSteps(bool allow_nan) const;
+  // For the plan, if there are steps: the shapes of the inputs before them.
+  std::vector<proto::DataPlan::ExampleShape> InputShapes() const;
 
   // Computes the mean and variance for standardizing each input, over the rows for which
   // `is_training` returns true. Empty for inputs of integers. Reads all rows.
@@ -88,6 +107,7 @@ class Dataset {
   // An array and the conversion of its rows.
   struct Column {
     Array array;
+    ValuePipeline steps;
     proto::DataType type = proto::FLOAT32;
     int64_t elements = 0;
     job::Preprocessing preprocessing;
@@ -96,19 +116,19 @@ class Dataset {
   };
 
   Dataset() = default;
-  // Returns false if a one-hot column has a number outside its classes; `out` is then incomplete.
-  static bool ConvertRow(const Column& column, const char* row, void* out);
-  absl::Status ReadColumn(const Column& column, absl::Span<const int64_t> indices, void* out) const;
+  // InvalidArgument: the reason why the row cannot be converted; `out` is then incomplete.
+  static absl::Status ConvertRow(const Column& column, const char* row, std::optional<uint64_t> key,
+                                 void* out);
+  absl::Status ReadColumn(const Column& column, absl::Span<const int64_t> indices,
+                          std::optional<uint64_t> key, void* out) const;
+  absl::Status ReadMixed(absl::Span<const int64_t> indices, Buffers to,
+                         std::optional<uint64_t> key) const;
   absl::Status AddInputs(std::vector<Array> arrays, const proto::DataSource& source,
                          const proto::DataPlan& plan, const nn::Model& model);
   absl::Status AddInput(Array array, const proto::DataSource& source, const proto::DataPlan& plan,
                         const nn::Model& model, int input);
   absl::Status AddLabels(Array array, const proto::DataSource& source, const LabelSpec& wanted);
   absl::Status SetWeights(Array array);
-  // Calls read(source, example, out) for each index, with the example of the mixture.
-  template <typename Read>
-  absl::Status ReadMixed(absl::Span<const int64_t> indices, int64_t elements, void* out,
-                         Read read) const;
   std::vector<const Array*> Arrays() const;
   // The row of the files that example `index` of this dataset is.
   int64_t RowOf(int64_t index) const;

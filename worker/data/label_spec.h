@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,10 @@ struct LabelSpec {
 // Of each of the model's outputs. The objective, which is for the model, must outlive them.
 std::vector<LabelSpec> LabelSpecs(const proto::DataSource& source, const nn::Model& model,
                                   const nn::Objective& objective);
+
+// The names of classes in the order of their numbers: of their values if all are whole numbers,
+// otherwise of their bytes.
+std::vector<std::string> SortedClasses(const std::set<std::string>& names);
 
 }  // namespace cairn::worker
 

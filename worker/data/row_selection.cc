@@ -90,8 +90,7 @@ absl::StatusOr<RowSelection> RowSelection::Create(const proto::DataSource& sourc
       case proto::PipelineStep::kWindow:
         result.Window(source, has_labels);
         break;
-      case proto::PipelineStep::kFilter:
-      case proto::PipelineStep::STEP_NOT_SET:
+      default:  // Of filters, and of steps that change values.
         continue;
     }
     if (result.count_ > 0 || before == 0) continue;

@@ -229,6 +229,43 @@ class DataFiles(DataTest):
             loss = self.evaluate(json.dumps({"parquet": {**source, "filter": text}}))
             self.assertAlmostEqual(loss / np.mean((x - y) ** 2), 1, delta=1e-5)
 
+    def test_damaged_parquet(self):
+        """A row group whose pages are damaged, a file that is none, and a null."""
+        (self.folder / "data").mkdir()
+        count = 70000
+        x = np.arange(count) % 97
+        names = pa.array(["a" if value < 50 else "b" for value in x])
+        table = pa.table({"x": x, "name": names, "y": np.zeros(count)})
+        file = self.folder / "data/0.parquet"
+        pq.write_table(table, file, compression="zstd", row_group_size=35000, use_dictionary=False)
+        first = pq.ParquetFile(file).metadata.row_group(0).column(0)
+        damaged = bytearray(file.read_bytes())
+        begin, size = first.data_page_offset, first.total_compressed_size
+        damaged[begin + 40:begin + size] = b"\xff" * (size - 40)
+        file.write_bytes(damaged)
+        (self.folder / "data/1.parquet").write_bytes(b"PAR1 is not all of it")
+        pq.write_table(pa.table({"x": pa.array([7, None, 9]), "name": ["a", "a", "b"],
+                                 "y": [0.0, 0, 0]}), self.folder / "data/2.parquet")
+        source = {"files": "data", "features": ["x", {"name": "name", "categorical": True}],
+                  "labels": {"name": "y", "shape": [1]}}
+        model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+        try:
+            self.train(model, {"parquet": source, "skip_damaged": 35002})
+        except RuntimeError as error:
+            if "install_parquet.sh" not in str(error):
+                raise
+            self.skipTest("deploy/install_parquet.sh has not been run")
+        status = json.dumps(json.loads(cairn("status", "judged", "--state", "state", "--json",
+                                             folder=self.folder)))
+        self.assertIn("35002", status)
+        self.assertIn("data/0.parquet", status)
+        rows = np.stack([x, x >= 50], 1).astype("f")
+        sound = np.concatenate([rows[35000:], [[7, 0], [9, 1]]])
+        expected = np.mean(model.predict(sound, verbose=0, batch_size=4096) ** 2)
+        self.assertAlmostEqual(self.evaluate("train") / expected, 1, delta=1e-4)
+        with self.assertRaisesRegex(RuntimeError, "skip_damaged. allows 35001; the first: "):
+            self.train(model, {"parquet": source, "skip_damaged": 35001})
+
     def test_text(self):
         """Lines and folders become the ids that Keras's TextVectorization gives."""
         words = ["The", "cat!", "dog's", "(été)", "Été", "x_y", "\u00a0", "b-c", "1,5", "sat."]

@@ -17,6 +17,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
+import pyarrow as pa  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
 import results  # noqa: E402
 import tensorflow as tf  # noqa: E402
 from PIL import Image  # noqa: E402
@@ -182,6 +184,45 @@ class Images(DataTest):
             atol=1e-5)
         self.assertAlmostEqual(
             self.evaluate("train") / model.evaluate(dataset("train"), verbose=0)[0], 1, delta=1e-4)
+
+    def test_tables(self):
+        """Paths and labels of a CSV and of a Parquet file, as flow_from_dataframe takes them."""
+        labels = ["daisy", "rose", "daisy", "rose", "aster", "rose"]
+        (self.folder / "pictures").mkdir()
+        for i in range(len(labels)):
+            self.photo(20 + i, 31).save(self.folder / f"pictures/{i}.png")
+        (self.folder / "pictures/t.csv").write_text("class,filename\n" + "".join(
+            f"{label},{i}.png\n" for i, label in enumerate(labels)))
+        images = np.stack([tf.image.resize(keras.utils.img_to_array(keras.utils.load_img(
+            self.folder / f"pictures/{i}.png")), (8, 9)) for i in range(len(labels))])
+        model = keras.Sequential([keras.Input((8, 9, 3)), keras.layers.Rescaling(1 / 255),
+                                  keras.layers.Flatten(),
+                                  keras.layers.Dense(3, activation="softmax")])
+        loss = "sparse_categorical_crossentropy"
+        model.compile(loss=loss)
+        expected = model.evaluate(images, np.unique(labels, return_inverse=True)[1], verbose=0)
+        self.train(model, {"images": {"table": "pictures/t.csv"}}, loss=loss)
+        self.assertAlmostEqual(self.evaluate("train"), expected, delta=1e-4)
+        np.testing.assert_allclose(self.predict("pictures/t.csv"),
+                                   model.predict(images, verbose=0), atol=1e-5)
+        np.testing.assert_allclose(self.predict("pictures/3.png"),
+                                   model.predict(images[3:4], verbose=0), atol=1e-5)
+        # Numbers are labels of a loss that takes any.
+        numbers = self.random.normal(0, 1, len(labels))
+        pq.write_table(pa.table({"path": [f"pictures/{i}.png" for i in range(len(labels))],
+                                 "y": numbers}), self.folder / "t.parquet")
+        model = keras.Sequential([keras.Input((8, 9, 3)), keras.layers.Flatten(),
+                                  keras.layers.Dense(1)])
+        model.compile(loss="mse")
+        try:
+            self.train(model, {"images": {"table": "t.parquet", "path_column": "path",
+                                          "label_column": "y"}})
+        except RuntimeError as error:
+            if "install_parquet.sh" not in str(error):
+                raise
+            self.skipTest("deploy/install_parquet.sh has not been run")
+        expected = model.evaluate(images, numbers, verbose=0)
+        self.assertAlmostEqual(self.evaluate("train") / expected, 1, delta=1e-4)
 
     def test_damaged_images_are_skipped(self):
         self.write_classes(self.folder / "train", ["a", "b", "c"], 4)

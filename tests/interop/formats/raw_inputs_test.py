@@ -26,6 +26,7 @@ MODELS = {
     "images": lambda: models.image(L.Conv2D(3, 2)),
     "two_inputs": lambda: two_inputs(),
     "columns": lambda: columns_model(),
+    "pipeline": lambda: models.image(L.Conv2D(3, 2)),
 }
 PREPROCESSING = [{"scale": .5}, {"standardize": True}, {"scale": .01, "standardize": True}]
 
@@ -110,9 +111,57 @@ def check_lookup_in_the_model(folder, raw, predicted):
     compare("texts in, .keras out", predicted, [loaded.predict(tensors, verbose=0)])
 
 
+def check_exports(name, job, inputs, output, layers):
+    """The exported models predict from the raw inputs what the job predicts, which is returned."""
+    predicted = job.predict()
+    loaded = keras.models.load_model(job.export("out.keras", "--with-preprocessing"))
+    compare(f"{name} .keras", predicted, predictions(loaded, inputs))
+    session = onnxruntime.InferenceSession(
+        str(job.export("out.onnx", "--with-preprocessing")), providers=["CPUExecutionProvider"])
+    feeds = {one.name: array for one, array in zip(session.get_inputs(), inputs)}
+    compare(f"{name} .onnx", predicted, session.run([output], feeds))
+    saved = tf.saved_model.load(str(job.export("out.savedmodel", "--with-preprocessing")))
+    signature = saved.signatures["serving_default"]
+    result = signature(**{one: tf.constant(x) for one, x in zip(layers, inputs)})
+    compare(f"{name} SavedModel", predicted, [result[output].numpy()])
+    return predicted
+
+
+def check_pipeline(folder):
+    """Steps are layers in front of the model, whose input has the shape of the files."""
+    random = np.random.default_rng(5)
+    images = random.normal(30, 10, (6, 13, 9, 3)).astype("f")
+    ids = random.integers(0, 4, (6, 1)).astype("f")
+    classes = keras.Sequential([keras.Input((4,), name="x"), L.Dense(2)])
+    sizes = keras.Sequential([keras.Input((6, 5, 3), name="x"), L.Conv2D(2, 2), L.Flatten(),
+                              L.Dense(2)])
+    size = {"crop": {"size": [6, 5], "random": True}}
+    for i, (model, x, steps) in enumerate([
+            (sizes, images, [{"resize": {"size": [9, 8]}}, size, {"flip": "vertical"},
+                             {"normalize": {}}]),
+            (sizes, images, [{"normalize": {"mean": [30, 20, 10], "deviation": [3, 5, 7]}},
+                             {"resize": {"size": [6, 5], "interpolation": "nearest"}},
+                             {"normalize": {"mean": 1, "deviation": 2}}]),
+            (classes, ids, [{"one_hot": 4}, {"cast": "float32"}]),
+            (classes, ids, [{"hash": {"num_bins": 4}}, {"one_hot": 4}])]):
+        inside = pathlib.Path(folder) / str(i)
+        inside.mkdir()
+        model.save(inside / "model.keras")
+        output = model.layers[-1].name
+        job = Job(inside, "model.keras", [x], [(output, (2,))],
+                  train={"npy": {"features": "x0.npy", "labels": "label0.npy"}, "pipeline": steps})
+        if "hash" in steps[0]:
+            text = job.export("out.keras", "--with-preprocessing", fails=True)
+            assert 'no layer of a model does what the step "hash"' in text, text
+        else:
+            check_exports(steps, job, [x], output, ["x"])
+
+
 def check(name, folder):
     if name == "columns":
         return check_columns(folder)
+    if name == "pipeline":
+        return check_pipeline(folder)
     models.MODELS.update(MODELS)
     model = models.make(name)
     random = np.random.default_rng(5)
@@ -126,18 +175,8 @@ def check(name, folder):
         train = {"npy": {"features": names if len(names) > 1 else names[0],
                          "labels": "label0.npy"}, **fields}
         job = Job(inside, "model.keras", inputs, [(output, (2,))], train=train)
-        predicted = job.predict()
-        loaded = keras.models.load_model(job.export("out.keras", "--with-preprocessing"))
-        compare(f"{fields} .keras", predicted, predictions(loaded, inputs))
-        session = onnxruntime.InferenceSession(
-            str(job.export("out.onnx", "--with-preprocessing")), providers=["CPUExecutionProvider"])
-        feeds = {one.name: array for one, array in zip(session.get_inputs(), inputs)}
-        compare(f"{fields} .onnx", predicted, session.run([output], feeds))
-        saved = tf.saved_model.load(str(job.export("out.savedmodel", "--with-preprocessing")))
-        signature = saved.signatures["serving_default"]
         layers = [tensor._keras_history.operation.name for tensor in model.inputs]
-        result = signature(**{one: tf.constant(x) for one, x in zip(layers, inputs)})
-        compare(f"{fields} SavedModel", predicted, [result[output].numpy()])
+        predicted = check_exports(fields, job, inputs, output, layers)
         # Without the flag the model takes prepared values, as before.
         plain = keras.models.load_model(job.export("plain.keras"))
         assert np.abs(predictions(plain, inputs)[0] - predicted[0]).max() > 1e-3

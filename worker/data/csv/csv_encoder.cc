@@ -14,7 +14,7 @@
 #include "common/status_macros.h"
 #include "job/data_formats/csv_format.h"
 #include "job/data_formats/named_places.h"
-#include "job/data_pipeline.h"
+#include "job/value_steps.h"
 #include "nn/text_input.h"
 #include "worker/data/csv/csv_value.h"
 #include "worker/data/files/spool.h"
@@ -78,12 +78,14 @@ CsvEncoder::CsvEncoder(const proto::DataSource& source, const proto::DataPlan& p
       scale_(source.has_scale() ? source.scale() : 1),
       labels_(labels),
       inputs_(static_cast<int>(model.inputs().size())) {
-  for (const nn::Model::Input& input : model.inputs()) {
-    targets_.push_back({.type = input.spec.type,
-                        .wanted = job::RowShape(source, input.spec.shape),
-                        .name = input.name});
+  for (int i = 0; i < inputs_; ++i) {
+    targets_.push_back({.type = job::RowType(source, model, i),
+                        .wanted = job::RowShape(source, model, i),
+                        .name = model.inputs()[i].name});
   }
-  for (const LabelSpec& label : labels_) targets_.push_back({.type = label.type});
+  for (const LabelSpec& label : labels_) {
+    targets_.push_back({.type = label.type, .wanted = nn::Shape()});
+  }
   for (const auto& column : source_.features()) {
     const int input = job::PlaceOf(column.input(), model.inputs());
     AddColumn(column, plan, input, nn::LookupOf(model, input));
@@ -95,8 +97,8 @@ CsvEncoder::CsvEncoder(const proto::DataSource& source, const proto::DataPlan& p
     column.bytes_behind = (targets_[column.target].elements - column.place) * kElementBytes;
   }
   for (Target& target : targets_) {
-    const bool fits = nn::ElementCount(target.wanted) == target.elements;
-    target.shape = fits ? target.wanted : nn::Shape{target.elements};
+    const bool fits = target.wanted && nn::ElementCount(*target.wanted) == target.elements;
+    target.shape = fits ? *target.wanted : nn::Shape{target.elements};
   }
   filter_.emplace(std::move(condition), source_, &names_);
 }
@@ -113,7 +115,11 @@ void CsvEncoder::AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& 
     for (const std::string& name : column.names) {
       column.ids.emplace(name, static_cast<int32_t>(column.ids.size()));
     }
-    if (spec.one_hot()) column.width = static_cast<int64_t>(column.ids.size()) + spec.unknown();
+    if (spec.has_hash() && lookup == nullptr) column.hash.emplace(spec.hash());
+    if (spec.one_hot()) {
+      column.width = column.hash ? spec.hash().num_bins()
+                                 : static_cast<int64_t>(column.ids.size()) + spec.unknown();
+    }
   } else {
     column.fill = FillOf(spec, plan);
   }
@@ -268,6 +274,10 @@ std::optional<CsvEncoder::Problem> CsvEncoder::IdOf(const Column& column, std::s
     if (!column.spec.has_missing()) return kMissing;
     field = column.spec.missing().name();
   }
+  if (column.hash) {
+    *value = static_cast<double>(column.hash->BinOf(field));
+    return std::nullopt;
+  }
   const auto found = column.ids.find(field);
   if (found != column.ids.end()) {
     *value = found->second + (column.lookup != nullptr && column.lookup->takes_unknown());
@@ -388,8 +398,9 @@ std::vector<std::string> CsvEncoder::InputProblems() const {
   std::vector<std::string> problems;
   for (int i = 0; i < inputs_; ++i) {
     const Target& target = targets_[i];
-    const int64_t wanted = nn::ElementCount(target.wanted);
-    if (target.elements == wanted) continue;
+    if (!target.wanted && target.elements > 0) continue;  // The pipeline changes the shape.
+    const int64_t wanted = nn::ElementCount(target.wanted.value_or(nn::Shape()));
+    if (target.wanted && target.elements == wanted) continue;
     problems.push_back(absl::StrCat(
         "the model's input '", target.name, "' takes ", Plural(wanted, "value"),
         " per example, the data give ", target.elements,

@@ -19,6 +19,7 @@
 #include "worker/data/csv/csv_file.h"
 #include "worker/data/csv/csv_filter.h"
 #include "worker/data/csv/csv_problems.h"
+#include "worker/data/features/feature_hash.h"
 #include "worker/data/files/data_storage.h"
 #include "worker/data/label_spec.h"
 #include "worker/data/row_condition.h"
@@ -91,6 +92,7 @@ class CsvEncoder {
     const nn::StringLookupLayer* lookup = nullptr;
     std::vector<std::string> names;  // The vocabulary.
     Ids ids;
+    std::optional<FeatureHash> hash;  // In place of a vocabulary.
     // The replacement of a missing value.
     std::optional<double> fill;
     const LabelSpec* label = nullptr;  // Null for a feature.
@@ -106,7 +108,8 @@ class CsvEncoder {
   // An array that is being encoded: an input, or the labels of an output. Inputs come first.
   struct Target {
     proto::DataType type = proto::FLOAT32;
-    nn::Shape wanted;  // The model's, for an input.
+    // The rows of an input, unless the pipeline changes their shape.
+    std::optional<nn::Shape> wanted;
     nn::Shape shape;
     std::string name;  // The input's name in the model.
     int64_t elements = 0;

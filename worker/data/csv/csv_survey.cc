@@ -80,7 +80,8 @@ class Survey {
     columns_.push_back(column.name());
     const bool categorical = job::IsCategorical(column);
     const bool wants_mean = !categorical && column.missing().name() == "mean";
-    if (!wants_mean && (!categorical || !column.vocabulary().empty())) return;
+    const bool is_known = column.has_hash() || !column.vocabulary().empty();
+    if (!wants_mean && (!categorical || is_known)) return;
     subjects_.push_back({&column, place, categorical});
     // The name that replaces missing values has an id even if no row has it.
     if (categorical && column.has_missing()) subjects_.back().names.insert(column.missing().name());

@@ -15,7 +15,7 @@
 #include "job/data_formats/data_features.h"
 #include "job/data_formats/images_format.h"
 #include "job/data_formats/named_places.h"
-#include "job/data_pipeline.h"
+#include "job/value_steps.h"
 #include "nn/text_input.h"
 #include "worker/data/images/image_decoder.h"
 
@@ -77,6 +77,19 @@ T Load(const char* at) {
 // Elements of such types need no check and no conversion.
 bool IsSmall(ElementType type) { return ElementBytes(type) <= 2; }
 
+// A list of any length gets the length of the pipeline's first step.
+proto::DataFeature Padded(proto::DataFeature feature, const proto::PadStep& pad) {
+  if (feature.has_text_vectorization()) {
+    proto::TextVectorization& text = *feature.mutable_text_vectorization();
+    if (!text.has_output_sequence_length()) text.set_output_sequence_length(pad.length());
+  } else if (!feature.has_max_length() && feature.shape().empty() && !feature.has_decode() &&
+             !feature.one_hot() && !feature.has_default_() && !feature.has_default_name()) {
+    feature.set_max_length(pad.length());
+    feature.set_padding(pad.value());
+  }
+  return feature;
+}
+
 bool IsImage(const proto::DataFeature& feature) { return feature.decode() == "image"; }
 // Whether the feature is one value of bytes that are decoded.
 bool IsFile(const proto::DataFeature& feature) { return feature.has_decode(); }
@@ -98,22 +111,28 @@ FeatureEncoder::FeatureEncoder(const FeatureSpecs& features, const FeatureSpecs&
       scale_(source.has_scale() ? source.scale() : 1),
       allow_nan_(source.allow_nan()),
       words_(words) {
-  for (const nn::Model::Input& input : model.inputs()) {
+  for (int i = 0; i < inputs_; ++i) {
     Target target;
-    target.name = absl::StrCat("the model's input '", input.name, "'");
-    target.wanted = job::RowShape(source, input.spec.shape);
-    if (input.spec.type == proto::INT32) target.type = ElementType::kInt32;
+    target.name = absl::StrCat("the model's input '", model.inputs()[i].name, "'");
+    target.wanted = job::RowShape(source, model, i);
+    if (job::RowType(source, model, i) == proto::INT32) target.type = ElementType::kInt32;
     targets_.push_back(std::move(target));
   }
   for (const LabelSpec& label : labels_) {
     Target target;
     target.name = absl::StrCat("the labels of output '", label.output.name, "'");
+    target.wanted.emplace();
     if (label.type == proto::INT32) target.type = ElementType::kInt32;
     targets_.push_back(std::move(target));
   }
+  std::vector<int> counts(inputs_, 0);  // The features of each input.
+  for (const auto& feature : features) ++counts[job::PlaceOf(feature.input(), model.inputs())];
   for (const proto::DataFeature& feature : features) {
     const int input = job::PlaceOf(feature.input(), model.inputs());
-    AddFeature(feature, plan, input, nn::LookupOf(model, input));
+    const auto steps = job::ValueStepsOf(source, model, input);
+    const bool is_padded = counts[input] == 1 && !steps.empty() && steps[0]->has_pad();
+    AddFeature(is_padded ? Padded(feature, steps[0]->pad()) : feature, plan, input,
+               nn::LookupOf(model, input));
   }
   if (!labels_.empty()) {
     for (const proto::DataFeature& feature : labels) {
@@ -153,6 +172,9 @@ void FeatureEncoder::AddFeature(const proto::DataFeature& spec, const proto::Dat
     feature->names = job::VocabularyOf(spec, plan);
     feature->first_id = 2;
     feature->unknown_id = 1;
+  } else if (spec.has_hash()) {
+    feature->is_names = true;
+    feature->hash.emplace(spec.hash());
   } else if (job::HasNames(spec)) {
     feature->is_names = true;
     feature->names = job::VocabularyOf(spec, plan);
@@ -162,7 +184,9 @@ void FeatureEncoder::AddFeature(const proto::DataFeature& spec, const proto::Dat
     feature->ids.emplace(name, feature->first_id + static_cast<int32_t>(feature->ids.size()));
   }
   if (spec.one_hot()) {
-    feature->width = static_cast<int64_t>(feature->names.size()) + feature->unknown_id.has_value();
+    feature->width = feature->hash ? spec.hash().num_bins()
+                                   : static_cast<int64_t>(feature->names.size()) +
+                                         feature->unknown_id.has_value();
   }
   // Integers of a table are read as texts where they are names, and as numbers elsewhere.
   const auto same = std::find_if(wanted_.begin(), wanted_.end(), [&](const Wanted& each) {
@@ -190,7 +214,8 @@ void FeatureEncoder::Finish(Target* target) {
     } else if (!spec.shape().empty()) {
       feature.shape = {spec.shape().begin(), spec.shape().end()};
     } else if (is_single && !spec.one_hot()) {
-      feature.shape = target->wanted;  // Labels have one value.
+      // Labels have one value.
+      feature.shape = target->wanted.value_or(nn::Shape());
     }
     feature.count = nn::ElementCount(feature.shape);
     if (const auto form = job::ImageFormOf(feature.shape); IsImage(spec) && form.ok()) {
@@ -207,8 +232,8 @@ void FeatureEncoder::Finish(Target* target) {
       target->type = *feature.raw;
     }
   }
-  const bool fits = nn::ElementCount(target->wanted) == target->elements;
-  if (!is_single) target->shape = fits ? target->wanted : nn::Shape{target->elements};
+  const bool fits = target->wanted && nn::ElementCount(*target->wanted) == target->elements;
+  if (!is_single) target->shape = fits ? *target->wanted : nn::Shape{target->elements};
   target->row_bytes = target->elements * ElementBytes(target->type);
 }
 
@@ -225,7 +250,8 @@ absl::Status FeatureEncoder::CheckShapes() const {
       if (shape.ok()) continue;
       return absl::InvalidArgumentError(absl::StrCat(target.name, ": ", shape.status().message()));
     }
-    const int64_t wanted = nn::ElementCount(target.wanted);
+    if (!target.wanted) continue;  // The pipeline makes the model's shape of it.
+    const int64_t wanted = nn::ElementCount(*target.wanted);
     if (target.elements == wanted) continue;
     std::vector<std::string> names;
     for (const int feature : target.features) names.push_back(features_[feature]->spec.name());
@@ -285,14 +311,18 @@ absl::Status FeatureEncoder::StoreAll(const Feature& feature, const std::vector<
 
 absl::Status FeatureEncoder::EncodeName(const Feature& feature, std::string_view name,
                                         char* at) const {
+  if (feature.hash) return StoreId(feature, feature.hash->BinOf(name), at);
   const auto found = feature.ids.find(name);
   const bool is_known = found != feature.ids.end();
   if (!is_known && !feature.unknown_id) {
     return Wrong(feature.spec, "has the value ", Quoted(name), ", which is not in its vocabulary",
                  feature.label == nullptr ? "; add it, or set \"unknown\": true" : "; add it");
   }
-  const int32_t id = is_known ? found->second : *feature.unknown_id;
-  return feature.spec.one_hot() ? Store(feature, 1, at + int64_t{id} * 4) : Store(feature, id, at);
+  return StoreId(feature, is_known ? found->second : *feature.unknown_id, at);
+}
+
+absl::Status FeatureEncoder::StoreId(const Feature& feature, int64_t id, char* at) const {
+  return feature.spec.one_hot() ? Store(feature, 1, at + id * 4) : Store(feature, id, at);
 }
 
 absl::Status FeatureEncoder::EncodeText(const Feature& feature, std::string_view text,
@@ -424,14 +454,23 @@ absl::Status FeatureEncoder::EncodeFeature(const Feature& feature, const Feature
   if (values.kind == Kind::kBytes && !feature.is_names) {
     return Wrong(spec, "has ", words_.names, "; ", words_.bytes_advice);
   }
-  if (feature.is_names && values.kind != Kind::kBytes && values.kind != Kind::kMissing) {
-    return Wrong(spec, "has ", KindText(values.kind), " values, \"vocabulary\" is for ",
-                 words_.names);
+  const bool are_hashed = feature.hash && values.kind == Kind::kInts;
+  if (feature.is_names && !are_hashed && values.kind != Kind::kBytes &&
+      values.kind != Kind::kMissing) {
+    return Wrong(spec, "has ", KindText(values.kind), " values, \"",
+                 feature.hash ? "hash" : "vocabulary", "\" is for ", words_.names,
+                 feature.hash ? " and whole numbers" : "");
   }
   if (spec.has_dtype() && values.kind != Kind::kMissing && spec.dtype() != KindText(values.kind)) {
     return Wrong(spec, "has ", KindText(values.kind), " values, \"dtype\" says ", spec.dtype());
   }
-  if (feature.is_names) {
+  if (are_hashed) {
+    const auto count = std::min<size_t>(values.ints.size(), feature.count);
+    for (size_t i = 0; i < count; ++i) {
+      CAIRN_RETURN_IF_ERROR(
+          StoreId(feature, feature.hash->BinOf(values.ints[i]), at + i * feature.width * 4));
+    }
+  } else if (feature.is_names) {
     const auto count = std::min<size_t>(values.bytes.size(), feature.count);
     for (size_t i = 0; i < count; ++i) {
       CAIRN_RETURN_IF_ERROR(EncodeName(feature, values.bytes[i], at + i * feature.width * 4));

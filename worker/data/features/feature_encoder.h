@@ -17,6 +17,7 @@
 #include "nn/model.h"
 #include "proto/job.pb.h"
 #include "worker/data/array.h"
+#include "worker/data/features/feature_hash.h"
 #include "worker/data/features/feature_values.h"
 #include "worker/data/features/text_vectorizer.h"
 #include "worker/data/files/data_storage.h"
@@ -119,6 +120,7 @@ class FeatureEncoder {
     bool is_names = false;                              // Values are names, which have ids.
     int32_t first_id = 0;                               // Of the vocabulary.
     std::optional<int32_t> unknown_id;                  // Of all other names.
+    std::optional<FeatureHash> hash;                    // Of values without a vocabulary.
     std::optional<TextVectorizer> vectorizer;           // Of a text, whose tokens have the ids.
     const LabelSpec* label = nullptr;                   // Null for a feature.
     std::string taker;                                  // Of the label, for messages.
@@ -130,7 +132,8 @@ class FeatureEncoder {
   };
   struct Target {
     std::string name;  // "input 'in'", for messages.
-    nn::Shape wanted;  // The model's, for an input.
+    // The rows of an input, unless the pipeline changes their shape.
+    std::optional<nn::Shape> wanted;
     nn::Shape shape;
     ElementType type = ElementType::kFloat32;
     int64_t elements = 0;
@@ -155,6 +158,7 @@ class FeatureEncoder {
                              const std::function<std::vector<std::string>()>& names,
                              char* at) const;
   absl::Status EncodeName(const Feature& feature, std::string_view name, char* at) const;
+  absl::Status StoreId(const Feature& feature, int64_t id, char* at) const;
   absl::Status EncodeText(const Feature& feature, std::string_view text, char* at) const;
   absl::Status EncodeRaw(const Feature& feature, const FeatureValues& values, char* at) const;
   absl::Status EncodeImage(const Feature& feature, const FeatureValues& values, char* at) const;

@@ -33,6 +33,33 @@ absl::Status SpoolError(int error, const std::string& what) {
   return IsTransient(error) ? absl::UnavailableError(text) : absl::ResourceExhaustedError(text);
 }
 
+absl::StatusOr<int> OpenSpool(const std::string& name, const DataStorage& storage) {
+  const int descriptor = OpenUnnamed(storage.spool_folder());
+  if (descriptor >= 0) return descriptor;
+  return SpoolError(errno,
+                    absl::StrCat("data file ", name, ": cannot make a file in the spool folder ",
+                                 storage.spool_folder()));
+}
+
+// Writes at `place`, and counts the bytes.
+absl::Status WriteAt(int descriptor, uint64_t place, std::string_view bytes,
+                     const std::string& name, DataStorage* storage) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("spool.write"));
+  CAIRN_RETURN_IF_ERROR(storage->TakeSpool(bytes.size(), name));
+  while (!bytes.empty()) {
+    const ssize_t count = pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(place));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      return SpoolError(errno,
+                        absl::StrCat("data file ", name, ": cannot write to the spool folder ",
+                                     storage->spool_folder()));
+    }
+    bytes.remove_prefix(count);
+    place += count;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Spool::Spool(std::string name, DataStorage* storage) : name_(std::move(name)), storage_(storage) {}
@@ -53,12 +80,7 @@ absl::Status Spool::Append(std::string_view bytes) {
 absl::Status Spool::MoveToDisk() {
   // All of the contents move, not only the rest: a reader expects them in one place. The memory is
   // then free for other files.
-  descriptor_ = OpenUnnamed(storage_->spool_folder());
-  if (descriptor_ < 0) {
-    return SpoolError(errno,
-                      absl::StrCat("data file ", name_, ": cannot make a file in the spool folder ",
-                                   storage_->spool_folder()));
-  }
+  CAIRN_ASSIGN_OR_RETURN(descriptor_, OpenSpool(name_, *storage_));
   CAIRN_RETURN_IF_ERROR(Write(memory_));
   storage_->ReturnMemory(memory_.size());
   std::string().swap(memory_);
@@ -66,24 +88,36 @@ absl::Status Spool::MoveToDisk() {
 }
 
 absl::Status Spool::Write(std::string_view bytes) {
-  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("spool.write"));
-  CAIRN_RETURN_IF_ERROR(storage_->TakeSpool(bytes.size(), name_));
-  while (!bytes.empty()) {
-    const ssize_t count = write(descriptor_, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      return SpoolError(errno,
-                        absl::StrCat("data file ", name_, ": cannot write to the spool folder ",
-                                     storage_->spool_folder()));
-    }
-    bytes.remove_prefix(count);
-  }
+  CAIRN_RETURN_IF_ERROR(WriteAt(descriptor_, written_, bytes, name_, storage_));
+  written_ += bytes.size();
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<const FileBytes>> Spool::Finish() {
   if (descriptor_ < 0) return FileBytes::InMemory(name_, std::move(memory_));
   return FileBytes::OnDisk(name_, std::exchange(descriptor_, -1));
+}
+
+absl::StatusOr<std::unique_ptr<SpoolFile>> SpoolFile::Create(std::string name,
+                                                             DataStorage* storage) {
+  CAIRN_ASSIGN_OR_RETURN(const int descriptor, OpenSpool(name, *storage));
+  return std::unique_ptr<SpoolFile>(new SpoolFile(std::move(name), storage, descriptor));
+}
+
+SpoolFile::~SpoolFile() { close(descriptor_); }
+
+absl::StatusOr<uint64_t> SpoolFile::Add(std::string_view piece) {
+  // Pieces that are written at the same time have places of their own.
+  const uint64_t place = end_.fetch_add(piece.size());
+  CAIRN_RETURN_IF_ERROR(WriteAt(descriptor_, place, piece, name_, storage_));
+  return place;
+}
+
+absl::Status SpoolFile::Read(uint64_t place, size_t count, std::string* out) const {
+  out->resize(count);
+  CAIRN_ASSIGN_OR_RETURN(const size_t read, ReadAt(descriptor_, place, count, out->data(), name_));
+  if (read == count) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("data file ", name_, ": its spool file became shorter"));
 }
 
 }  // namespace cairn::worker

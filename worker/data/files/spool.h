@@ -1,9 +1,13 @@
 #ifndef CAIRN_WORKER_DATA_FILES_SPOOL_H_
 #define CAIRN_WORKER_DATA_FILES_SPOOL_H_
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -40,6 +44,32 @@ class Spool {
   DataStorage* const storage_;
   std::string memory_;
   int descriptor_ = -1;
+  uint64_t written_ = 0;  // To the file.
+};
+
+// An unnamed file in the spool folder, to which pieces are added while others are read.
+// Thread-safe.
+class SpoolFile {
+ public:
+  // As Spool. `storage` must outlive the file.
+  static absl::StatusOr<std::unique_ptr<SpoolFile>> Create(std::string name, DataStorage* storage);
+  ~SpoolFile();
+  SpoolFile(const SpoolFile&) = delete;
+  SpoolFile& operator=(const SpoolFile&) = delete;
+
+  // Returns the place of the piece. Errors as Spool::Append.
+  absl::StatusOr<uint64_t> Add(std::string_view piece);
+  // Reads `count` bytes of a piece, which Add has returned. Errors of the disk: as ReadAt.
+  absl::Status Read(uint64_t place, size_t count, std::string* out) const;
+
+ private:
+  SpoolFile(std::string name, DataStorage* storage, int descriptor)
+      : name_(std::move(name)), storage_(storage), descriptor_(descriptor) {}
+
+  const std::string name_;
+  DataStorage* const storage_;
+  const int descriptor_;
+  std::atomic<uint64_t> end_ = 0;
 };
 
 }  // namespace cairn::worker

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/check.h"
@@ -16,11 +20,16 @@
 #include "common/printable.h"
 #include "common/status_macros.h"
 #include "job/data_formats/images_format.h"
+#include "job/value_steps.h"
+#include "worker/data/csv/csv_value.h"
 #include "worker/data/files/file_folder.h"
 #include "worker/data/files/file_list.h"
 #include "worker/data/files/load_file.h"
+#include "worker/data/files/spool.h"
 #include "worker/data/images/image_decoder.h"
+#include "worker/data/images/image_table.h"
 #include "worker/data/images/resize_image.h"
+#include "worker/data/label_spec.h"
 
 namespace cairn::worker {
 namespace {
@@ -60,15 +69,18 @@ absl::StatusOr<ResizedImage> ReadImage(const std::string& path, const uint64_t* 
 class ImageRows {
  public:
   // A row for each file. Without `fingerprints` files are not compared with those of the plan.
-  // `storage` is null if nothing is kept.
+  // `storage` is null if nothing is kept, and `spool` if nothing is kept on the disk.
   ImageRows(std::vector<std::string> files, std::vector<uint64_t> fingerprints,
-            const ImageTarget& target, std::shared_ptr<DataStorage> storage)
+            const ImageTarget& target, std::shared_ptr<DataStorage> storage,
+            std::unique_ptr<SpoolFile> spool)
       : files_(std::move(files)),
         fingerprints_(std::move(fingerprints)),
         target_(target),
         row_bytes_(target.elements() * (target.is_nearest ? 1 : sizeof(float))),
         storage_(std::move(storage)),
-        kept_(files_.size()) {}
+        spool_(std::move(spool)),
+        kept_(files_.size()),
+        spooled_(spool_ == nullptr ? 0 : files_.size()) {}
 
   uint64_t bytes() const { return files_.size() * row_bytes_; }
 
@@ -86,11 +98,25 @@ class ImageRows {
  private:
   using Kept = std::shared_ptr<const ResizedImage>;
 
+  // An image in the spool file.
+  struct Spooled {
+    uint64_t place = 0;
+    size_t bytes = 0;  // 0: it is not there.
+    bool is_float = false;
+  };
+
   absl::StatusOr<Kept> Get(size_t row) {
     Mutex& mutex = mutexes_[row % mutexes_.size()];
+    Spooled spooled;
     {
       MutexLock lock(&mutex);
       if (kept_[row] != nullptr) return kept_[row];
+      if (spool_ != nullptr) spooled = spooled_[row];
+    }
+    if (spooled.bytes > 0) {
+      ResizedImage read{.is_float = spooled.is_float};
+      CAIRN_RETURN_IF_ERROR(spool_->Read(spooled.place, spooled.bytes, &read.data));
+      return std::make_shared<const ResizedImage>(std::move(read));
     }
     // Without the lock: other rows must not wait. Two threads may decode the same image.
     const uint64_t* const fingerprint = fingerprints_.empty() ? nullptr : &fingerprints_[row];
@@ -102,8 +128,13 @@ class ImageRows {
     CAIRN_RETURN_IF_ERROR(image.status());
     Kept kept = std::make_shared<const ResizedImage>(*std::move(image));
     MutexLock lock(&mutex);
-    if (kept_[row] == nullptr && storage_ != nullptr && storage_->TakeMemory(kept->data.size())) {
+    if (kept_[row] != nullptr || storage_ == nullptr) return kept;
+    if (storage_->TakeMemory(kept->data.size())) {
       kept_[row] = kept;
+    } else if (spool_ != nullptr && spooled_[row].bytes == 0) {
+      const absl::StatusOr<uint64_t> place = spool_->Add(kept->data);
+      // Without room it is decoded again.
+      if (place.ok()) spooled_[row] = {*place, kept->data.size(), kept->is_float};
     }
     return kept;
   }
@@ -125,26 +156,58 @@ class ImageRows {
   const uint64_t row_bytes_;
   const std::shared_ptr<DataStorage> storage_;
   std::array<Mutex, 64> mutexes_;  // Row i is guarded by mutex i % 64.
-  std::vector<Kept> kept_;         // By row; null: not kept.
+  const std::unique_ptr<SpoolFile> spool_;
+  std::vector<Kept> kept_;        // By row; null: not in memory.
+  std::vector<Spooled> spooled_;  // By row.
 };
 
 absl::StatusOr<ImageTarget> TargetOf(const ReadRequest& request) {
-  const proto::ImagesSource& images = request.source.images();
   CAIRN_ASSIGN_OR_RETURN(const job::ImageForm form,
                          job::ImageFormOf(request.model.inputs()[0].spec.shape));
+  CAIRN_ASSIGN_OR_RETURN(const job::DecodedSize size,
+                         job::DecodedSizeOf(request.source, request.model));
   ImageTarget target;
-  target.height = form.height;
-  target.width = form.width;
+  target.height = size.height;
+  target.width = size.width;
   target.channels = form.channels;
-  target.is_nearest = images.interpolation() == "nearest";
-  if (images.crop_to_aspect_ratio()) target.aspect = ImageTarget::Aspect::kCrop;
-  if (images.pad_to_aspect_ratio()) target.aspect = ImageTarget::Aspect::kPad;
+  target.is_nearest = size.is_nearest;
+  if (size.crops) target.aspect = ImageTarget::Aspect::kCrop;
+  if (size.pads) target.aspect = ImageTarget::Aspect::kPad;
   return target;
 }
 
-// The directories that the job file names.
-absl::StatusOr<std::vector<std::string>> DirectoriesOf(const proto::ImagesSource& images) {
-  return ExpandFileNames({images.directory().begin(), images.directory().end()});
+bool HasTable(const proto::ImagesSource& images) { return !images.table().empty(); }
+
+// The directories, or the tables, that the job file names.
+absl::StatusOr<std::vector<std::string>> PlacesOf(const proto::ImagesSource& images) {
+  const auto& names = HasTable(images) ? images.table() : images.directory();
+  return ExpandFileNames({names.begin(), names.end()});
+}
+
+// Of the classes of a job: their names are part of the plan.
+constexpr size_t kClassBytesMax = size_t{1} << 20;
+
+// The labels of tables, in the order of their numbers.
+absl::StatusOr<std::vector<std::string>> ClassesInTables(const proto::ImagesSource& images,
+                                                         const std::vector<std::string>& tables) {
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<TableImage> rows,
+                         ReadImageTables(images, tables, /*needs_labels=*/true));
+  std::set<std::string> labels;
+  size_t bytes = 0;
+  for (const TableImage& row : rows) {
+    if (labels.insert(row.label).second) bytes += row.label.size() + 4;
+    if (bytes <= kClassBytesMax) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "data file ", absl::StrJoin(tables, ", "), ": column \"",
+        images.has_label_column() ? images.label_column() : "class", "\" has more than ",
+        labels.size() - 1, " different labels; is it another one?"));
+  }
+  return SortedClasses(labels);
+}
+
+// Labels that are no classes: the loss takes any number.
+bool AreNumbers(const proto::ImagesSource& images, const LabelSpec& spec) {
+  return HasTable(images) && !spec.has_bounds() && spec.one_hot == 0;
 }
 
 // The classes that number the labels: of the training data, or, while these are inspected, of the
@@ -162,34 +225,89 @@ absl::StatusOr<std::vector<std::string>> ClassesOf(const ReadRequest& request,
                      absl::StrJoin(names, ", "), ", those of the training data ",
                      absl::StrJoin(classes, ", "), ", which number the labels; leave them out"));
   }
-  return names.empty() ? ClassesIn(directories, {}) : names;
+  if (!names.empty()) return names;
+  const proto::ImagesSource& images = request.source.images();
+  return HasTable(images) ? ClassesInTables(images, directories) : ClassesIn(directories, {});
 }
 
-// The number of each file's class.
-absl::StatusOr<std::vector<int32_t>> LabelsOf(const ReadRequest& request,
-                                              const std::vector<std::string>& files) {
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
-                         DirectoriesOf(request.source.images()));
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> classes, ClassesOf(request, directories));
+// The name of the class of each file; of tables, the labels of their rows. The tables are the last
+// files.
+absl::StatusOr<std::vector<std::string>> NamesOfLabels(const ReadRequest& request,
+                                                       const std::vector<std::string>& files,
+                                                       const std::vector<std::string>& places) {
+  std::vector<std::string> names;
+  if (!HasTable(request.source.images())) {
+    for (const std::string& file : files) names.push_back(ClassOfFile(places, file));
+    return names;
+  }
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<TableImage> rows,
+                         ReadImageTables(request.source.images(), places, /*needs_labels=*/true));
+  const bool has_changed =
+      rows.size() + places.size() != files.size() ||
+      !std::equal(rows.begin(), rows.end(), files.begin(),
+                  [](const TableImage& row, const std::string& file) { return row.path == file; });
+  if (has_changed) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("data file ", places[0], ": it was changed while it was read"));
+  }
+  for (const TableImage& row : rows) names.push_back(row.label);
+  return names;
+}
+
+absl::Status CheckTables(const ReadRequest& request, const std::vector<std::string>& files) {
+  for (size_t i = files.size(); i > 0 && IsImageTable(files[i - 1]); --i) {
+    CAIRN_ASSIGN_OR_RETURN(const uint64_t found, FileFingerprint(files[i - 1]));
+    if (found == request.planned->fingerprints[i - 1]) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("data file ", files[i - 1],
+                     ": it is not the one that was inspected when the job was planned; all workers "
+                     "need the same "
+                     "files, and these must not change"));
+  }
+  return absl::OkStatus();
+}
+
+// The label of each image: the number of its class, or the number in its table.
+absl::StatusOr<std::vector<double>> LabelsOf(const ReadRequest& request,
+                                             const std::vector<std::string>& files) {
+  const proto::ImagesSource& images = request.source.images();
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> places, PlacesOf(images));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                         NamesOfLabels(request, files, places));
   const LabelSpec& spec = request.label_specs[0];
+  std::vector<double> labels;
+  if (AreNumbers(images, spec)) {
+    for (size_t i = 0; i < names.size(); ++i) {
+      const std::optional<double> number = ParseNumber(names[i]);
+      if (number && (std::isfinite(static_cast<float>(*number)) || request.source.allow_nan())) {
+        labels.push_back(*number);
+        continue;
+      }
+      return absl::InvalidArgumentError(
+          absl::StrCat("data file ", places[0], ": the label of ", files[i], " is ",
+                       QuotedField(names[i]), ", and ", spec.Taker(),
+                       " takes numbers; for classes take another loss, or set \"one_hot\""));
+    }
+    return labels;
+  }
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> classes, ClassesOf(request, places));
   if (spec.has_bounds() && static_cast<double>(classes.size()) > spec.most + 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("data folder ", absl::StrJoin(directories, ", "), ": it has ",
-                     Plural(static_cast<int64_t>(classes.size()), "class folder"), ", labels from ",
-                     spec.least, " to ", spec.most, " expected (", spec.Taker(),
-                     "); \"class_names\" chooses and orders the folders"));
+    const auto count = static_cast<int64_t>(classes.size());
+    return absl::InvalidArgumentError(absl::StrCat(
+        HasTable(images) ? "data file " : "data folder ", absl::StrJoin(places, ", "), ": it has ",
+        HasTable(images) ? absl::StrCat(count, " different labels") : Plural(count, "class folder"),
+        ", labels from ", spec.least, " to ", spec.most, " expected (", spec.Taker(),
+        "); \"class_names\" chooses and orders the ", HasTable(images) ? "labels" : "folders"));
   }
   std::unordered_map<std::string, int32_t> numbers;
   for (const std::string& name : classes) numbers.emplace(name, static_cast<int>(numbers.size()));
-  std::vector<int32_t> labels;
-  for (const std::string& file : files) {
-    const std::string name = ClassOfFile(directories, file);
-    const auto number = numbers.find(name);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto number = numbers.find(names[i]);
     if (number == numbers.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("data file ", file, ": its folder \"", PrintableLine(name),
-                       "\" is none of the classes ", absl::StrJoin(classes, ", "),
-                       " of the training data; rename it, or set \"class_names\""));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "data file ", files[i], ": its ", HasTable(images) ? "label" : "folder", " \"",
+          PrintableLine(names[i]), "\" is none of the classes ", absl::StrJoin(classes, ", "),
+          " of the training data; rename it, or set \"class_names\""));
     }
     labels.push_back(number->second);
   }
@@ -203,6 +321,7 @@ absl::Status Inspect(const ReadRequest& request, const ImageTarget& target, Sour
   // Only whether they can be decoded: an inspection keeps no images.
   const std::vector<absl::StatusOr<bool>> decoded =
       ReadEach<bool>(files, [&](const std::string& path) -> absl::StatusOr<bool> {
+        if (IsImageTable(path)) return false;
         CAIRN_RETURN_IF_ERROR(ReadImage(path, nullptr, target).status());
         return true;
       });
@@ -215,7 +334,7 @@ absl::Status Inspect(const ReadRequest& request, const ImageTarget& target, Sour
       damaged.set_count(damaged.count() + 1);
     }
     proto::IndexedFile& entry = result->index.emplace_back();
-    entry.set_examples(status.ok() ? 1 : 0);
+    entry.set_examples(status.ok() && *decoded[i] ? 1 : 0);
     CAIRN_ASSIGN_OR_RETURN(const uint64_t bytes, FileSize(files[i]));
     entry.set_bytes(bytes);
   }
@@ -231,20 +350,24 @@ bool IsIndexed(const PlannedFiles* planned, size_t files) {
          planned->fingerprints.size() >= files;
 }
 
-Array LabelArray(const std::string& name, const std::vector<int32_t>& labels) {
-  std::string bytes(labels.size() * sizeof(int32_t), '\0');
-  if (!labels.empty()) std::memcpy(bytes.data(), labels.data(), bytes.size());
+template <typename T>
+Array LabelArray(const std::string& name, const std::vector<double>& labels, ElementType type) {
+  const std::vector<T> values(labels.begin(), labels.end());
+  std::string bytes(values.size() * sizeof(T), '\0');
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   Array::Layout layout;
-  layout.type = ElementType::kInt32;
-  return Array(FileBytes::InMemory(name, std::move(bytes)), static_cast<int64_t>(labels.size()),
+  layout.type = type;
+  return Array(FileBytes::InMemory(name, std::move(bytes)), static_cast<int64_t>(values.size()),
                layout);
 }
 
 Array ImageArray(const std::string& name, const std::shared_ptr<ImageRows>& rows, int64_t count,
-                 const ImageTarget& target, const nn::Shape& shape) {
+                 const ImageTarget& target, nn::Shape shape) {
+  shape[0] = target.height;
+  shape[1] = target.width;
   Array::Layout layout;
   layout.type = target.is_nearest ? ElementType::kUint8 : ElementType::kFloat32;
-  layout.row_shape = shape;
+  layout.row_shape = std::move(shape);
   return Array(FileBytes::Computed(name, rows->bytes(),
                                    [rows](uint64_t offset, size_t bytes, std::string* scratch) {
                                      return rows->Read(offset, bytes, scratch);
@@ -252,11 +375,50 @@ Array ImageArray(const std::string& name, const std::shared_ptr<ImageRows>& rows
                count, layout);
 }
 
+// The images of the tables, and then the tables. Without labels a name may also be that of an image
+// or a folder.
+absl::StatusOr<std::vector<std::string>> ListTables(const proto::ImagesSource& images,
+                                                    const std::vector<std::string>& names,
+                                                    bool needs_labels) {
+  std::vector<std::string> files;
+  std::vector<std::string> tables;
+  for (const std::string& name : names) {
+    if (!IsImageTable(name) && !needs_labels) {
+      CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> found,
+                             ListAllFiles({name}, ImageFiles()));
+      files.insert(files.end(), found.begin(), found.end());
+      continue;
+    }
+    if (!IsImageTable(name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("data file ", name, ": a table of images is a .csv, .tsv or .parquet file"));
+    }
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<TableImage> rows,
+                           ReadImageTables(images, {name}, needs_labels));
+    for (const TableImage& row : rows) {
+      if (IsImageTable(row.path)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("data file ", name, ": ", row.path, " is no image"));
+      }
+      files.push_back(row.path);
+    }
+    tables.push_back(name);
+  }
+  if (files.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("data file ", absl::StrJoin(names, ", "), ": it has no row",
+                     images.class_names().empty() ? "" : " with a label of \"class_names\""));
+  }
+  files.insert(files.end(), tables.begin(), tables.end());
+  return files;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> ListImages(const proto::DataSource& source,
                                                     const std::vector<std::string>& names,
                                                     bool needs_labels) {
+  if (HasTable(source.images())) return ListTables(source.images(), names, needs_labels);
   if (!needs_labels) return ListAllFiles(names, ImageFiles());
   const auto& classes = source.images().class_names();
   return ListClassFiles(names, {classes.begin(), classes.end()}, ImageFiles());
@@ -264,10 +426,19 @@ absl::StatusOr<std::vector<std::string>> ListImages(const proto::DataSource& sou
 
 absl::Status InspectImages(const proto::DataSource& train, const SourceFiles& /*files*/,
                            const ChooseTrainingRows& /*choose*/, proto::DataPlan* plan) {
-  const auto& names = train.images().class_names();
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> directories, DirectoriesOf(train.images()));
-  const auto found = ClassesIn(directories, {names.begin(), names.end()});
-  // Without class folders ListImages has accepted the source only if no labels are needed.
+  const proto::ImagesSource& images = train.images();
+  const auto& names = images.class_names();
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> places, PlacesOf(images));
+  absl::StatusOr<std::vector<std::string>> found;
+  if (!HasTable(images)) {
+    found = ClassesIn(places, {names.begin(), names.end()});
+  } else if (names.empty()) {
+    found = ClassesInTables(images, places);
+  } else {
+    found = std::vector<std::string>(names.begin(), names.end());
+  }
+  // Without class folders ListImages has accepted the source only if no labels are needed. A table
+  // whose labels are numbers may have too many of them for classes.
   if (absl::IsInvalidArgument(found.status()) && names.empty()) return absl::OkStatus();
   CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> classes, found);
   plan->add_vocabularies()->mutable_names()->Assign(classes.begin(), classes.end());
@@ -279,31 +450,44 @@ absl::StatusOr<SourceArrays> ReadImages(const ReadRequest& request) {
   const std::vector<std::string>& files = request.files.features[0];
   SourceArrays result;
   result.checked = true;
-  std::vector<int32_t> all_labels;
+  std::vector<double> all_labels;
   const bool has_labels = !request.label_specs.empty();
   if (has_labels) {
     CAIRN_ASSIGN_OR_RETURN(all_labels, LabelsOf(request, files));
   }
   const bool is_indexed = IsIndexed(request.planned, files.size());
+  if (is_indexed) CAIRN_RETURN_IF_ERROR(CheckTables(request, files));
   if (!is_indexed) CAIRN_RETURN_IF_ERROR(Inspect(request, target, &result));
   const std::vector<proto::IndexedFile>& index = is_indexed ? request.planned->index : result.index;
   std::vector<std::string> sound;
   std::vector<uint64_t> fingerprints;
-  std::vector<int32_t> labels;
+  std::vector<double> labels;
   for (size_t i = 0; i < files.size(); ++i) {
     if (index[i].examples() == 0) continue;
     sound.push_back(files[i]);
     if (is_indexed) fingerprints.push_back(request.planned->fingerprints[i]);
     if (has_labels) labels.push_back(all_labels[i]);
   }
-  const std::string name = absl::StrJoin(request.source.images().directory(), ", ");
+  const proto::ImagesSource& images = request.source.images();
+  const std::string name =
+      absl::StrJoin(HasTable(images) ? images.table() : images.directory(), ", ");
   const auto count = static_cast<int64_t>(sound.size());
   const auto storage = request.planned == nullptr ? nullptr : request.planned->storage;
-  const auto rows =
-      std::make_shared<ImageRows>(std::move(sound), std::move(fingerprints), target, storage);
+  const bool is_cached =
+      absl::c_any_of(request.source.pipeline(), [](const auto& step) { return step.has_cache(); });
+  std::unique_ptr<SpoolFile> spool;
+  if (is_cached && storage != nullptr) {
+    CAIRN_ASSIGN_OR_RETURN(spool, SpoolFile::Create(name, storage.get()));
+  }
+  const auto rows = std::make_shared<ImageRows>(std::move(sound), std::move(fingerprints), target,
+                                                storage, std::move(spool));
   result.inputs.push_back(
       ImageArray(name, rows, count, target, request.model.inputs()[0].spec.shape));
-  if (has_labels) result.labels.push_back(LabelArray(name, labels));
+  if (has_labels && AreNumbers(images, request.label_specs[0])) {
+    result.labels.push_back(LabelArray<float>(name, labels, ElementType::kFloat32));
+  } else if (has_labels) {
+    result.labels.push_back(LabelArray<int32_t>(name, labels, ElementType::kInt32));
+  }
   return result;
 }
 

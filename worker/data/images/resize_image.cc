@@ -53,8 +53,7 @@ Axes PadAxes(const Sizes& image, const Sizes& target) {
   return axes;
 }
 
-Axes AxesOf(const Image& image, const ImageTarget& target) {
-  const Sizes from = {image.height, image.width};
+Axes AxesOf(const Sizes& from, const ImageTarget& target) {
   const Sizes to = {target.height, target.width};
   if (target.aspect == ImageTarget::Aspect::kCrop) return CropAxes(from, to);
   if (target.aspect == ImageTarget::Aspect::kPad) return PadAxes(from, to);
@@ -90,55 +89,100 @@ std::vector<Tap> TapsOf(const Axis& axis, bool is_nearest) {
   return taps;
 }
 
-// Writes a row of bytes.
-void CopyRow(const Image& image, int64_t row, const std::vector<Tap>& columns, char* out) {
-  const char* const pixels = image.pixels.data() + row * image.width * image.channels;
+// The pixels of an image of bytes or floats.
+template <typename T>
+struct Pixels {
+  const T* first = nullptr;
+  int64_t height = 0;
+  int64_t width = 0;
+  int64_t channels = 0;
+
+  const T* Row(int64_t row) const { return first + row * width * channels; }
+};
+
+template <typename T>
+void CopyRow(const Pixels<T>& image, int64_t row, const std::vector<Tap>& columns, T* out) {
+  const T* const pixels = image.Row(row);
   for (const Tap& column : columns) {
-    for (int c = 0; c < image.channels; ++c) *out++ = pixels[column.low * image.channels + c];
+    for (int64_t c = 0; c < image.channels; ++c) *out++ = pixels[column.low * image.channels + c];
   }
 }
 
-// Writes a row of floats.
-void InterpolateRow(const Image& image, const Tap& row, const std::vector<Tap>& columns,
+template <typename T>
+void InterpolateRow(const Pixels<T>& image, const Tap& row, const std::vector<Tap>& columns,
                     float* out) {
-  const auto* const pixels = reinterpret_cast<const unsigned char*>(image.pixels.data());
-  const unsigned char* const low = pixels + row.low * image.width * image.channels;
-  const unsigned char* const high = pixels + row.high * image.width * image.channels;
+  const T* const low = image.Row(row.low);
+  const T* const high = image.Row(row.high);
   for (const Tap& column : columns) {
     const int64_t left = column.low * image.channels;
     const int64_t right = column.high * image.channels;
-    const auto between = [&](const unsigned char* line, int c) {
+    const auto between = [&](const T* line, int64_t c) {
       const float from = line[left + c];
       return from + (static_cast<float>(line[right + c]) - from) * column.weight;
     };
-    for (int c = 0; c < image.channels; ++c) {
+    for (int64_t c = 0; c < image.channels; ++c) {
       const float top = between(low, c);
       *out++ = top + (between(high, c) - top) * row.weight;
     }
   }
 }
 
+bool KeepsSizes(const Axes& axes) {
+  return axes[0].extent == axes[0].output && axes[1].extent == axes[1].output;
+}
+
+// Calls write(row, at) for each row that is not padding, with the offset of its first element.
+template <typename WriteRow>
+void ForEachRow(const Axes& axes, const ImageTarget& target, WriteRow write) {
+  for (int64_t i = 0; i < axes[0].output; ++i) {
+    const int64_t pixel = (axes[0].place + i) * target.width + axes[1].place;
+    write(i, pixel * target.channels);
+  }
+}
+
+template <typename T>
+void CopyPixels(const Pixels<T>& image, const Axes& axes, const ImageTarget& target, T* out) {
+  const std::vector<Tap> rows = TapsOf(axes[0], /*is_nearest=*/true);
+  const std::vector<Tap> columns = TapsOf(axes[1], /*is_nearest=*/true);
+  ForEachRow(axes, target,
+             [&](int64_t row, int64_t at) { CopyRow(image, rows[row].low, columns, out + at); });
+}
+
+template <typename T>
+void Interpolate(const Pixels<T>& image, const Axes& axes, const ImageTarget& target, float* out) {
+  const std::vector<Tap> rows = TapsOf(axes[0], /*is_nearest=*/false);
+  const std::vector<Tap> columns = TapsOf(axes[1], /*is_nearest=*/false);
+  ForEachRow(axes, target,
+             [&](int64_t row, int64_t at) { InterpolateRow(image, rows[row], columns, out + at); });
+}
+
 }  // namespace
 
 ResizedImage ResizeImage(const Image& image, const ImageTarget& target) {
-  const Axes axes = AxesOf(image, target);
-  const bool stays = axes[0].extent == axes[0].output && axes[1].extent == axes[1].output;
+  const Axes axes = AxesOf({image.height, image.width}, target);
+  const Pixels<unsigned char> pixels = {reinterpret_cast<const unsigned char*>(image.pixels.data()),
+                                        image.height, image.width, image.channels};
   ResizedImage resized;
-  resized.is_float = !stays && !target.is_nearest;
-  const std::vector<Tap> rows = TapsOf(axes[0], !resized.is_float);
-  const std::vector<Tap> columns = TapsOf(axes[1], !resized.is_float);
-  const int64_t element = resized.is_float ? sizeof(float) : 1;
-  resized.data.assign(target.elements() * element, '\0');
-  for (int64_t i = 0; i < axes[0].output; ++i) {
-    const int64_t pixel = (axes[0].place + i) * target.width + axes[1].place;
-    char* const at = resized.data.data() + pixel * target.channels * element;
-    if (resized.is_float) {
-      InterpolateRow(image, rows[i], columns, reinterpret_cast<float*>(at));
-    } else {
-      CopyRow(image, rows[i].low, columns, at);
-    }
+  resized.is_float = !KeepsSizes(axes) && !target.is_nearest;
+  if (resized.is_float) {
+    resized.data.assign(target.elements() * sizeof(float), '\0');
+    Interpolate(pixels, axes, target, reinterpret_cast<float*>(resized.data.data()));
+  } else {
+    resized.data.assign(target.elements(), '\0');
+    CopyPixels(pixels, axes, target, reinterpret_cast<unsigned char*>(resized.data.data()));
   }
   return resized;
+}
+
+void ResizeFloats(const float* pixels, int64_t height, int64_t width, const ImageTarget& target,
+                  float* out) {
+  const Axes axes = AxesOf({height, width}, target);
+  const Pixels<float> image = {pixels, height, width, target.channels};
+  if (KeepsSizes(axes) || target.is_nearest) {
+    CopyPixels(image, axes, target, out);
+  } else {
+    Interpolate(image, axes, target, out);
+  }
 }
 
 }  // namespace cairn::worker

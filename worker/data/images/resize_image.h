@@ -37,6 +37,11 @@ struct ResizedImage {
 // where kPad leaves none.
 ResizedImage ResizeImage(const Image& image, const ImageTarget& target);
 
+// As ResizeImage, of an image of floats with the target's channels. `out` has target.elements()
+// floats, which are zero.
+void ResizeFloats(const float* pixels, int64_t height, int64_t width, const ImageTarget& target,
+                  float* out);
+
 }  // namespace cairn::worker
 
 #endif  // CAIRN_WORKER_DATA_IMAGES_RESIZE_IMAGE_H_

@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "common/mutex.h"
+#include "common/plural.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
 #include "job/data_formats/data_features.h"
@@ -49,6 +50,7 @@ absl::StatusOr<std::shared_ptr<const job::RowFilter>> FilterOf(const proto::Data
 struct Table {
   std::shared_ptr<const FeatureEncoder> encoder;
   std::shared_ptr<const job::RowFilter> filter;
+  bool skips_damaged = false;
 };
 
 // InvalidArgument: some rows of which the metadata speak are missing.
@@ -59,10 +61,72 @@ absl::Status CheckRows(const std::string& path, int64_t rows, int64_t expected) 
                                                  "; write the file again"));
 }
 
+void AddDamage(int64_t rows, const std::string& error, proto::DamagedRecords* damaged) {
+  if (rows > 0 && damaged->count() == 0) damaged->set_first_error(error);
+  damaged->set_count(damaged->count() + rows);
+}
+
+// Reads the rows [first, first + rows) of a file. Skips those with values that are refused, if the
+// table skips damaged rows.
+absl::StatusOr<FeatureEncoder::File> ReadPart(const Table& table, const std::string& path,
+                                              int64_t first, int64_t rows, DataStorage* storage) {
+  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(path));
+  FeatureEncoder::Collector collector(table.encoder.get(), path, storage);
+  proto::DamagedRecords damaged;
+  const auto add = [&](int64_t row, const std::vector<FeatureValues>& values) -> absl::Status {
+    const absl::Status status = collector.Add(values, nullptr);
+    if (!table.skips_damaged || !absl::IsInvalidArgument(status)) return status;
+    AddDamage(1, absl::StrCat("data file ", path, ": row ", row, ": ", status.message()), &damaged);
+    return absl::OkStatus();
+  };
+  CAIRN_RETURN_IF_ERROR(
+      file->ForEachRow(table.encoder->wanted(), {table.filter.get(), first, first + rows}, add));
+  if (table.filter == nullptr) {
+    CAIRN_RETURN_IF_ERROR(CheckRows(path, collector.examples() + damaged.count(), rows));
+  }
+  CAIRN_ASSIGN_OR_RETURN(FeatureEncoder::File part, collector.Finish());
+  part.damaged = damaged;
+  return part;
+}
+
 struct InspectedFile {
-  FeatureEncoder::File rows;
+  std::vector<FeatureEncoder::File> parts;
   proto::IndexedFile entry;
+  proto::DamagedRecords damaged;
 };
+
+// Reads each part alone, so that a damaged one does not hide the others.
+absl::StatusOr<InspectedFile> InspectDamagedFile(const Table& table, const std::string& path,
+                                                 DataStorage* storage) {
+  InspectedFile result;
+  CAIRN_ASSIGN_OR_RETURN(const uint64_t bytes, FileSize(path));
+  result.entry.set_bytes(bytes);
+  const auto file = ParquetFile::Open(path);
+  if (absl::IsInvalidArgument(file.status())) {
+    // Nobody knows its rows.
+    AddDamage(1, std::string(file.status().message()), &result.damaged);
+    return result;
+  }
+  CAIRN_RETURN_IF_ERROR(file.status());
+  int64_t first = 0;
+  for (const int64_t rows : (*file)->parts()) {
+    result.entry.add_part_rows(rows);
+    auto part = ReadPart(table, path, first, rows, storage);
+    if (part.ok()) {
+      AddDamage(part->damaged.count(), part->damaged.first_error(), &result.damaged);
+      result.entry.set_examples(result.entry.examples() + part->examples);
+      result.entry.add_part_examples(part->examples);
+      result.parts.push_back(*std::move(part));
+    } else if (absl::IsInvalidArgument(part.status())) {
+      AddDamage(rows, std::string(part.status().message()), &result.damaged);
+      result.entry.add_part_examples(0);
+    } else {
+      return part.status();
+    }
+    first += rows;
+  }
+  return result;
+}
 
 absl::StatusOr<InspectedFile> InspectFile(const Table& table, const std::string& path,
                                           DataStorage* storage) {
@@ -92,7 +156,7 @@ absl::StatusOr<InspectedFile> InspectFile(const Table& table, const std::string&
   result.entry.set_examples(collector.examples());
   CAIRN_ASSIGN_OR_RETURN(const uint64_t bytes, FileSize(path));
   result.entry.set_bytes(bytes);
-  CAIRN_ASSIGN_OR_RETURN(result.rows, collector.Finish());
+  CAIRN_ASSIGN_OR_RETURN(result.parts.emplace_back(), collector.Finish());
   return result;
 }
 
@@ -100,26 +164,21 @@ absl::Status AddAll(const Table& table, const ReadRequest& request, SourceArrays
   CAIRN_ASSIGN_OR_RETURN(
       const std::vector<InspectedFile> files,
       ReadAll<InspectedFile>(request.files.features[0], [&](const std::string& path) {
-        return InspectFile(table, path, request.storage);
+        return table.skips_damaged ? InspectDamagedFile(table, path, request.storage)
+                                   : InspectFile(table, path, request.storage);
       }));
   for (const InspectedFile& file : files) {
-    CAIRN_RETURN_IF_ERROR(AddRows(*table.encoder, file.rows.rows, file.rows.examples, all));
+    for (const FeatureEncoder::File& part : file.parts) {
+      CAIRN_RETURN_IF_ERROR(AddRows(*table.encoder, part.rows, part.examples, all));
+    }
+    AddDamage(file.damaged.count(), file.damaged.first_error(), &all->damaged);
     all->index.push_back(file.entry);
   }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<FeatureEncoder::File> ReadPart(const Table& table, const std::string& path,
-                                              int64_t first, int64_t rows, DataStorage* storage) {
-  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(path));
-  FeatureEncoder::Collector collector(table.encoder.get(), path, storage);
-  CAIRN_RETURN_IF_ERROR(file->ForEachRow(table.encoder->wanted(),
-                                         {table.filter.get(), first, first + rows},
-                                         [&](int64_t, const std::vector<FeatureValues>& values) {
-                                           return collector.Add(values, nullptr);
-                                         }));
-  if (table.filter == nullptr) CAIRN_RETURN_IF_ERROR(CheckRows(path, collector.examples(), rows));
-  return collector.Finish();
+  const int64_t allowed = request.source.skip_damaged();
+  if (all->damaged.count() <= allowed) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(Plural(all->damaged.count(), "damaged row"),
+                                                 ", \"skip_damaged\" allows ", allowed,
+                                                 "; the first: ", all->damaged.first_error()));
 }
 
 absl::Status AddDeferred(const Table& table, const ReadRequest& request, SourceArrays* all) {
@@ -238,6 +297,39 @@ absl::Status AddFile(ParquetFile* file, const job::RowFilter* filter, int64_t fi
   return survey->AddTokens(tokens);
 }
 
+// As AddFile, of all rows of the parts that can be read.
+absl::Status AddSoundParts(const std::string& path, const job::RowFilter* filter,
+                           ColumnSurvey* survey) {
+  // More than a list has.
+  constexpr int64_t kMost = int64_t{1} << 28;
+  const auto file = ParquetFile::Open(path);
+  if (absl::IsInvalidArgument(file.status())) return absl::OkStatus();
+  CAIRN_RETURN_IF_ERROR(file.status());
+  int64_t first = 0;
+  for (const int64_t rows : (*file)->parts()) {
+    CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> part, ParquetFile::Open(path));
+    TokenCounts tokens(survey->column().text_vectorization());
+    absl::Status too_large;
+    const absl::Status status = part->ForEachRow(
+        {{survey->column().name(), kMost, true, false}}, {filter, first, first + rows},
+        [&](int64_t, const std::vector<FeatureValues>& values) {
+          for (const auto name : values[0].bytes) {
+            if (survey->wants_tokens()) {
+              tokens.AddText(name);
+            } else if (too_large.ok()) {
+              too_large = survey->AddName(name);
+            }
+          }
+          return too_large;
+        });
+    if (survey->wants_tokens()) CAIRN_RETURN_IF_ERROR(survey->AddTokens(tokens));
+    CAIRN_RETURN_IF_ERROR(too_large);
+    if (!status.ok() && !absl::IsInvalidArgument(status)) return status;
+    first += rows;
+  }
+  return absl::OkStatus();
+}
+
 // The number of selected rows of each file.
 absl::StatusOr<std::vector<int64_t>> CountRows(const std::vector<std::string>& files,
                                                const job::RowFilter* filter) {
@@ -259,6 +351,7 @@ absl::StatusOr<SourceArrays> ReadParquet(const ReadRequest& request) {
   Table table;
   CAIRN_ASSIGN_OR_RETURN(table.filter, FilterOf(request.source));
   const proto::ParquetSource& parquet = request.source.parquet();
+  table.skips_damaged = request.source.skip_damaged() > 0;
   table.encoder = std::make_shared<const FeatureEncoder>(
       parquet.features(), parquet.labels(), request.source, request.plan, request.model,
       request.label_specs, Words());
@@ -294,7 +387,8 @@ absl::Status InspectParquet(const proto::DataSource& train, const SourceFiles& f
     for (const proto::DataFeature& column : *list) {
       const bool has_text =
           column.has_text_vectorization() && column.text_vectorization().vocabulary().empty();
-      const bool has_names = job::HasNames(column) && column.vocabulary().empty();
+      const bool has_names =
+          job::HasNames(column) && !column.has_hash() && column.vocabulary().empty();
       if (has_text || has_names) surveys.push_back(std::make_unique<ColumnSurvey>(column));
       wants_tokens |= has_text;
     }
@@ -303,7 +397,8 @@ absl::Status InspectParquet(const proto::DataSource& train, const SourceFiles& f
   // Where all rows are for training, their numbers do not matter.
   std::vector<int64_t> first(paths.size(), 0);
   IsTrainingRow is_training = [](int64_t) { return true; };
-  if (choose && wants_tokens) {
+  const bool skips_damaged = train.skip_damaged() > 0;
+  if (choose && wants_tokens && !skips_damaged) {
     CAIRN_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, CountRows(paths, filter.get()));
     int64_t all = 0;
     for (size_t i = 0; i < rows.size(); ++i) first[i] = std::exchange(all, all + rows[i]);
@@ -311,6 +406,12 @@ absl::Status InspectParquet(const proto::DataSource& train, const SourceFiles& f
   }
   std::vector<absl::Status> results(paths.size());
   const auto inspect = [&](size_t i) -> absl::Status {
+    if (skips_damaged) {
+      for (const auto& survey : surveys) {
+        CAIRN_RETURN_IF_ERROR(AddSoundParts(paths[i], filter.get(), survey.get()));
+      }
+      return absl::OkStatus();
+    }
     CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(paths[i]));
     for (const auto& survey : surveys) {
       CAIRN_RETURN_IF_ERROR(AddFile(file.get(), filter.get(), first[i], is_training, survey.get()));

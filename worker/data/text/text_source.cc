@@ -10,11 +10,12 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/mutex.h"
+#include "common/plural.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
+#include "common/utf8.h"
 #include "job/data_formats/data_features.h"
 #include "job/data_formats/text_format.h"
 #include "nn/text_input.h"
@@ -25,6 +26,7 @@
 #include "worker/data/files/file_list.h"
 #include "worker/data/files/file_reader.h"
 #include "worker/data/files/load_file.h"
+#include "worker/data/label_spec.h"
 
 namespace cairn::worker {
 namespace {
@@ -90,11 +92,47 @@ absl::Status At(const std::string& place, const absl::Status& status) {
                      : absl::Status(status.code(), absl::StrCat(place, ": ", status.message()));
 }
 
+// The texts that are skipped because they cannot be read.
+class Damage {
+ public:
+  // Without `skips`, the first one is an error.
+  explicit Damage(bool skips) : skips_(skips) {}
+
+  bool skips() const { return skips_; }
+  const proto::DamagedRecords& records() const { return records_; }
+
+  // Counts a text with this error. Other errors than InvalidArgument are of the disk.
+  absl::Status Take(absl::Status error) {
+    if (!skips_ || !absl::IsInvalidArgument(error)) return error;
+    if (records_.count() == 0) records_.set_first_error(std::string(error.message()));
+    records_.set_count(records_.count() + 1);
+    return absl::OkStatus();
+  }
+
+ private:
+  const bool skips_;
+  proto::DamagedRecords records_;
+};
+
+// Texts may have any bytes, unless damaged ones are skipped.
+absl::Status CheckText(std::string_view text, const Damage& damage) {
+  if (!damage.skips() || IsUtf8(text)) return absl::OkStatus();
+  return absl::InvalidArgumentError("it is not UTF-8");
+}
+
+absl::Status TakeLine(std::string_view line, const proto::TextSource& source, const LabelRule& rule,
+                      const Damage& damage, const OnExample& on_example) {
+  CAIRN_RETURN_IF_ERROR(CheckText(line, damage));
+  CAIRN_ASSIGN_OR_RETURN(const Example example, ExampleOf(line, source, rule));
+  return on_example(example);
+}
+
 absl::Status ReadLines(const std::string& path, const proto::TextSource& source,
-                       const LabelRule& rule, const OnExample& on_example) {
+                       const LabelRule& rule, const OnExample& on_example, Damage* damage) {
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<FileReader> file, FileReader::Open(path));
   std::string buffer;
   int64_t number = 0;
+  bool is_too_long = false;  // The line whose end is looked for.
   for (bool at_end = false; !at_end;) {
     const size_t before = buffer.size();
     CAIRN_RETURN_IF_ERROR(file->Read(kPieceBytes, &buffer));
@@ -109,18 +147,21 @@ absl::Status ReadLines(const std::string& path, const proto::TextSource& source,
       std::string_view line(buffer.data() + begin, end - begin);
       begin = end + 1;
       ++number;
+      if (std::exchange(is_too_long, false)) continue;
       if (number == 1 && line.substr(0, 3) == "\xef\xbb\xbf") line.remove_prefix(3);
       if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
       if (line.empty()) continue;
       const std::string place = absl::StrCat("data file ", path, ", line ", number);
-      auto example = ExampleOf(line, source, rule);
-      if (!example.ok()) return At(place, example.status());
-      CAIRN_RETURN_IF_ERROR(At(place, on_example(*example)));
+      const absl::Status taken = TakeLine(line, source, rule, *damage, on_example);
+      if (!taken.ok()) CAIRN_RETURN_IF_ERROR(damage->Take(At(place, taken)));
     }
     buffer.erase(0, std::min(begin, buffer.size()));
+    if (is_too_long) buffer.clear();
     if (buffer.size() > kTextBytesMax) {
-      return file->Malformed(
-          absl::StrCat("line ", number + 1, " has more than ", kTextBytesMax >> 20, " MiB"));
+      CAIRN_RETURN_IF_ERROR(damage->Take(file->Malformed(
+          absl::StrCat("line ", number + 1, " has more than ", kTextBytesMax >> 20, " MiB"))));
+      is_too_long = true;
+      buffer.clear();
     }
   }
   return absl::OkStatus();
@@ -134,8 +175,11 @@ struct Task {
 class TextReader {
  public:
   TextReader(const proto::TextSource& source, const std::vector<std::string>& files,
-             std::vector<std::string> directories, LabelRule rule)
-      : source_(source), directories_(std::move(directories)), rule_(std::move(rule)) {
+             std::vector<std::string> directories, LabelRule rule, bool skips_damaged)
+      : source_(source),
+        directories_(std::move(directories)),
+        rule_(std::move(rule)),
+        skips_damaged_(skips_damaged) {
     const size_t step = has_folders() ? kFilesOfTask : 1;
     for (size_t i = 0; i < files.size(); i += step) {
       const size_t end = std::min(files.size(), i + step);
@@ -167,43 +211,55 @@ class TextReader {
     return ForEachTask<int64_t>([this](const Task& task) -> absl::StatusOr<int64_t> {
       if (has_folders()) return static_cast<int64_t>(task.files.size());
       int64_t examples = 0;
-      CAIRN_RETURN_IF_ERROR(Read(task, [&examples](const Example&) {
+      const auto count = [&examples](const Example&) {
         ++examples;
         return absl::OkStatus();
-      }));
+      };
+      CAIRN_RETURN_IF_ERROR(Read(task, count).status());
       return examples;
     });
   }
 
-  absl::Status Read(const Task& task, const OnExample& on_example) const {
+  // Returns the texts that were skipped.
+  absl::StatusOr<proto::DamagedRecords> Read(const Task& task, const OnExample& on_example) const {
+    Damage damage(skips_damaged_);
     for (const std::string& path : task.files) {
       if (!has_folders()) {
-        CAIRN_RETURN_IF_ERROR(ReadLines(path, source_, rule_, on_example));
+        CAIRN_RETURN_IF_ERROR(ReadLines(path, source_, rule_, on_example, &damage));
         continue;
       }
-      CAIRN_ASSIGN_OR_RETURN(const int64_t bytes, FileSize(path));
-      std::string scratch;
-      Example example;
-      std::shared_ptr<const FileBytes> file;
-      // A text may be empty.
-      if (bytes > 0) {
-        CAIRN_ASSIGN_OR_RETURN(file, ReadWholeFile(path, kTextBytesMax));
-        CAIRN_ASSIGN_OR_RETURN(const char* contents, file->Read(0, file->size(), &scratch));
-        example.text = {contents, file->size()};
-      }
-      const std::string label = ClassOfFile(directories_, path);
-      if (rule_.is_needed) example.label = label;
-      CAIRN_RETURN_IF_ERROR(At(absl::StrCat("data file ", path), on_example(example)));
+      const absl::Status taken = ReadTextFile(path, damage, on_example);
+      if (!taken.ok()) CAIRN_RETURN_IF_ERROR(damage.Take(taken));
     }
-    return absl::OkStatus();
+    return damage.records();
   }
 
  private:
   bool has_folders() const { return !source_.directory().empty(); }
 
+  absl::Status ReadTextFile(const std::string& path, const Damage& damage,
+                            const OnExample& on_example) const {
+    CAIRN_ASSIGN_OR_RETURN(const int64_t bytes, FileSize(path));
+    std::string scratch;
+    Example example;
+    std::shared_ptr<const FileBytes> file;
+    // A text may be empty.
+    if (bytes > 0) {
+      CAIRN_ASSIGN_OR_RETURN(file, ReadWholeFile(path, kTextBytesMax));
+      CAIRN_ASSIGN_OR_RETURN(const char* contents, file->Read(0, file->size(), &scratch));
+      example.text = {contents, file->size()};
+    }
+    const std::string label = ClassOfFile(directories_, path);
+    if (rule_.is_needed) example.label = label;
+    const std::string place = absl::StrCat("data file ", path);
+    CAIRN_RETURN_IF_ERROR(At(place, CheckText(example.text, damage)));
+    return At(place, on_example(example));
+  }
+
   const proto::TextSource& source_;
   const std::vector<std::string> directories_;
   const LabelRule rule_;
+  const bool skips_damaged_;
   std::vector<Task> tasks_;
   std::vector<std::string> names_;  // Of each task's first file.
 };
@@ -211,22 +267,6 @@ class TextReader {
 absl::StatusOr<std::vector<std::string>> DirectoriesOf(const proto::TextSource& source) {
   if (source.directory().empty()) return std::vector<std::string>();
   return ExpandFileNames({source.directory().begin(), source.directory().end()});
-}
-
-std::vector<std::string> SortedClasses(const std::set<std::string>& names) {
-  std::vector<std::string> classes(names.begin(), names.end());
-  const auto number = [](const std::string& name) {
-    int64_t value = 0;
-    return absl::SimpleAtoi(name, &value) ? std::optional<int64_t>(value) : std::nullopt;
-  };
-  const bool are_numbers = std::all_of(classes.begin(), classes.end(),
-                                       [&](const auto& name) { return number(name).has_value(); });
-  if (are_numbers) {
-    std::stable_sort(classes.begin(), classes.end(), [&](const auto& one, const auto& other) {
-      return *number(one) < *number(other);
-    });
-  }
-  return classes;
 }
 
 // About the size of a name in protobuf.
@@ -307,14 +347,15 @@ absl::Status AddTask(const TextReader& reader, const Task& task, int64_t first,
   TokenCounts tokens(spec);
   Classes classes;  // That the survey has.
   int64_t row = first;
-  CAIRN_RETURN_IF_ERROR(reader.Read(task, [&](const Example& example) -> absl::Status {
+  const auto add = [&](const Example& example) -> absl::Status {
     if (survey->wants_classes() && classes.find(*example.label) == classes.end()) {
       CAIRN_RETURN_IF_ERROR(survey->AddClass(*classes.emplace(*example.label).first));
     }
     if (!is_training(row++) || !survey->wants_tokens()) return absl::OkStatus();
     tokens.AddText(example.text);
     return survey->CheckTokens(tokens);
-  }));
+  };
+  CAIRN_RETURN_IF_ERROR(reader.Read(task, add).status());
   return survey->AddTokens(tokens);
 }
 
@@ -335,7 +376,7 @@ absl::StatusOr<SourceArrays> ReadText(const ReadRequest& request) {
     rule.classes = {classes.begin(), classes.end()};
   }
   const TextReader reader(source, request.files.features[0], std::move(directories),
-                          std::move(rule));
+                          std::move(rule), request.source.skip_damaged() > 0);
   using File = FeatureEncoder::File;
   CAIRN_ASSIGN_OR_RETURN(const std::vector<File> files,
                          reader.ForEachTask<File>([&](const Task& task) -> absl::StatusOr<File> {
@@ -345,12 +386,16 @@ absl::StatusOr<SourceArrays> ReadText(const ReadRequest& request) {
                              each.kind = FeatureValues::Kind::kBytes;
                              each.count = 1;
                            }
-                           CAIRN_RETURN_IF_ERROR(reader.Read(task, [&](const Example& example) {
+                           const auto add = [&](const Example& example) {
                              values[0].bytes = {example.text};
                              if (has_labels) values[1].bytes = {example.label.value_or("")};
                              return rows.Add(values, nullptr);
-                           }));
-                           return rows.Finish();
+                           };
+                           CAIRN_ASSIGN_OR_RETURN(const proto::DamagedRecords damaged,
+                                                  reader.Read(task, add));
+                           CAIRN_ASSIGN_OR_RETURN(File file, rows.Finish());
+                           file.damaged = damaged;
+                           return file;
                          }));
   SourceArrays result;
   result.checked = true;
@@ -358,6 +403,13 @@ absl::StatusOr<SourceArrays> ReadText(const ReadRequest& request) {
   result.labels.resize(encoder.targets() - encoder.inputs());
   for (const File& file : files) {
     CAIRN_RETURN_IF_ERROR(AddRows(encoder, file.rows, file.examples, &result));
+    if (result.damaged.count() == 0) result.damaged.set_first_error(file.damaged.first_error());
+    result.damaged.set_count(result.damaged.count() + file.damaged.count());
+  }
+  if (result.damaged.count() > request.source.skip_damaged()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Plural(result.damaged.count(), "damaged text"), ", \"skip_damaged\" allows ",
+                     request.source.skip_damaged(), "; the first: ", result.damaged.first_error()));
   }
   if (result.inputs[0].rows() > 0) return result;
   return absl::InvalidArgumentError(
@@ -379,7 +431,8 @@ absl::Status InspectText(const proto::DataSource& train, const SourceFiles& file
   TextSurvey survey(source);
   if (!survey.wants_classes() && !survey.wants_tokens()) return absl::OkStatus();
   CAIRN_ASSIGN_OR_RETURN(std::vector<std::string> directories, DirectoriesOf(source));
-  const TextReader reader(source, files.features[0], std::move(directories), LabelRule());
+  const TextReader reader(source, files.features[0], std::move(directories), LabelRule(),
+                          train.skip_damaged() > 0);
   // Where all examples are for training, their numbers do not matter, and they are read only once.
   std::vector<int64_t> first(reader.tasks(), 0);
   IsTrainingRow is_training = [](int64_t) { return true; };

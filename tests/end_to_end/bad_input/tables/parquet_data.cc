@@ -73,7 +73,7 @@ constexpr BadCase kCases[] = {
      "a text that is a list",
      {Job(
          R"({"train": {"parquet": {"features": {"name": "x", "text_vectorization": {}, "max_length": 8}}}})")}},
-    {kConflict, "rows that may be skipped", {Job(R"({"train": {"skip_damaged": 3}})")}},
+    {kRange, "rows that may be skipped", {Job(R"({"train": {"skip_damaged": -3}})")}},
 };
 
 constexpr std::string_view kWhy =

@@ -109,6 +109,13 @@ constexpr BadCase kCases[] = {
      "unknown names without a vocabulary",
      {Job(R"({"train": {"tfrecord": {"features": {"name": "x", "unknown": true}}}})")}},
     {kConflict,
+     "a hash of what has a type",
+     {Job(
+         R"({"train": {"tfrecord": {"features": {"name": "x", "dtype": "int64", "hash": {"num_bins": 9}}}}})")}},
+    {kConflict,
+     "a hash of labels",
+     {Job(R"({"train": {"tfrecord": {"labels": {"name": "y", "hash": {"num_bins": 9}}}}})")}},
+    {kConflict,
      "more damaged records than may be skipped",
      {Job(R"({"train": {"skip_damaged": 3, "tfrecord": {"features": "z"}}})")}},
 };

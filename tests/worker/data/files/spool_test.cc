@@ -82,5 +82,24 @@ TEST(SpoolTest, MoreThanItsLimitIsRefused) {
   EXPECT_EQ(spool.Append("3").code(), absl::StatusCode::kResourceExhausted);
 }
 
+TEST(SpoolTest, PiecesOfAFileAreReadWhileOthersAreAdded) {
+  const std::string folder = ::testing::TempDir() + "/pieces";
+  std::filesystem::create_directories(folder);
+  DataStorage storage({.spool_bytes = 12, .spool_folder = folder});
+  const auto file = SpoolFile::Create("x", &storage);
+  ASSERT_TRUE(file.ok()) << file.status();
+  const auto first = (*file)->Add("first");
+  const auto second = (*file)->Add("second");
+  ASSERT_TRUE(first.ok() && second.ok());
+  std::string piece;
+  EXPECT_TRUE((*file)->Read(*second, 6, &piece).ok());
+  EXPECT_EQ(piece, "second");
+  EXPECT_TRUE((*file)->Read(*first, 5, &piece).ok());
+  EXPECT_EQ(piece, "first");
+  EXPECT_TRUE(absl::IsDataLoss((*file)->Read(*second, 7, &piece)));
+  EXPECT_TRUE(absl::IsResourceExhausted((*file)->Add("third").status()));
+  EXPECT_TRUE(std::filesystem::is_empty(folder)) << "spool files have no names";
+}
+
 }  // namespace
 }  // namespace cairn::worker

@@ -204,5 +204,75 @@ TEST_F(ImageSource, DamagedImagesAreSkippedUpToTheLimit) {
   }
 }
 
+TEST_F(ImageSource, CachedImagesAreKeptInTheSpoolFolder) {
+  storage_ = std::make_shared<DataStorage>(
+      DataStorage::Options{.memory_bytes = 4, .spool_folder = ::testing::TempDir()});
+  source_.add_pipeline()->mutable_cache();
+  const PlannedFiles planned = Planned();
+  const auto arrays = Read(&planned);
+  ASSERT_TRUE(arrays.ok()) << arrays.status();
+  const uint64_t before = FilesOpened();
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(Firsts(arrays->inputs[0]), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(FilesOpened(), before + 4);
+}
+
+TEST_F(ImageSource, AFullSpoolFolderCostsOnlyTime) {
+  storage_ = std::make_shared<DataStorage>(DataStorage::Options{
+      .memory_bytes = 0, .spool_bytes = 4, .spool_folder = ::testing::TempDir()});
+  source_.add_pipeline()->mutable_cache();
+  const PlannedFiles planned = Planned();
+  const auto arrays = Read(&planned);
+  ASSERT_TRUE(arrays.ok()) << arrays.status();
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(Firsts(arrays->inputs[0]), ElementsAre(1, 2, 3, 4));
+}
+
+TEST_F(ImageSource, ATableHasThePathsAndLabels) {
+  const std::string table = root_ + "/table.csv";
+  Write("table.csv", "class,x,filename\n10,0,bee/3.png\n9,0,ant/1.png\n9,0," + root_ +
+                         "/ant/2.png\n10,0,ant/1.png\n");
+  source_.mutable_images()->clear_directory();
+  source_.mutable_images()->add_table(table);
+  ASSERT_TRUE(InspectImages(source_, {}, nullptr, &plan_).ok());
+  EXPECT_THAT(plan_.vocabularies(0).names(), ElementsAre("9", "10"));
+  const PlannedFiles planned = Planned();
+  ASSERT_EQ(planned.index.size(), 5u);  // The last one is the table.
+  EXPECT_EQ(planned.index[4].examples(), 0);
+  for (const PlannedFiles* plan : {static_cast<const PlannedFiles*>(nullptr), &planned}) {
+    const auto arrays = Read(plan);
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    EXPECT_THAT(Firsts(arrays->inputs[0]), ElementsAre(3, 1, 2, 1));
+    EXPECT_THAT(Firsts(arrays->labels[0]), ElementsAre(1, 0, 0, 1));
+  }
+  // Other labels of the same size.
+  Write("table.csv", "class,x,filename\n10,0,bee/3.png\n9,0,ant/1.png\n9,0," + root_ +
+                         "/ant/2.png\n10,1,ant/1.png\n");
+  EXPECT_THAT(std::string(Read(&planned).status().message()),
+              HasSubstr("table.csv: it is not the one that was inspected"));
+  source_.mutable_images()->add_class_names("9");
+  plan_.Clear();
+  auto arrays = Read(nullptr);
+  ASSERT_TRUE(arrays.ok()) << arrays.status();
+  EXPECT_THAT(Firsts(arrays->inputs[0]), ElementsAre(1, 2));
+  // Without labels, images stand beside tables.
+  source_.mutable_images()->add_table(root_ + "/bee/4.png");
+  arrays = Read(nullptr, /*has_labels=*/false);
+  ASSERT_TRUE(arrays.ok()) << arrays.status();
+  EXPECT_EQ(arrays->inputs[0].rows(), 5);
+}
+
+TEST_F(ImageSource, ATableWithoutItsColumnsIsNamed) {
+  Write("table.tsv", "filename\tlabel\nant/1.png\ta\n");
+  source_.mutable_images()->clear_directory();
+  source_.mutable_images()->add_table(root_ + "/table.tsv");
+  EXPECT_THAT(Error(), HasSubstr("table.tsv: it has no column \"class\", only filename, label; "
+                                 "\"path_column\" and \"label_column\" name them"));
+  source_.mutable_images()->set_label_column("label");
+  EXPECT_TRUE(Read(nullptr).ok());
+  Write("table.tsv", "filename\tlabel\n\ta\n");
+  EXPECT_THAT(Error(), HasSubstr("column \"filename\": \"\" is not the path of an image"));
+  Write("table.tsv", "filename\tlabel\n");
+  EXPECT_THAT(Error(), HasSubstr("table.tsv: it has no row"));
+}
+
 }  // namespace
 }  // namespace cairn::worker

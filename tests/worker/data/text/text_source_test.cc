@@ -182,5 +182,28 @@ TEST_F(TextSourceTest, MistakesAreNamedWithTheirLine) {
               HasSubstr("line 1 has more than 64 MiB"));
 }
 
+TEST_F(TextSourceTest, DamagedTextsAreSkippedUpToTheLimit) {
+  const std::string words = R"(, "textVectorization": {"vocabulary": ["a", "b", "c"]}})";
+  const auto read = [&](const std::string& files, int allowed) {
+    return Read(R"({)" + files + words + R"(, "skipDamaged": )" + std::to_string(allowed));
+  };
+  // The second line is Latin-1, the third has no label, the last one is longer than 64 MiB.
+  const std::string lines = "x\ta b\nx\t\xe9\nno label\ny\tc\n";
+  const std::string path = WriteDataFile("lines.txt", lines);
+  const std::string files = R"("files": [")" + path + R"("])";
+  EXPECT_EQ(read(files, 2), "0 : 2 3 0 ; 1 : 4 0 0 ; ");
+  EXPECT_THAT(read(files, 1), HasSubstr("2 damaged texts, \"skip_damaged\" allows 1; the first: "
+                                        "data file " +
+                                        path + ", line 2: it is not UTF-8"));
+  EXPECT_THAT(read(files, 0), HasSubstr("line 3: it has no tab"));
+  WriteDataFile("lines.txt", "x\ta\ny\t" + std::string(66 << 20, 'b') + "\ny\tc\n");
+  EXPECT_EQ(read(files, 1), "0 : 2 0 0 ; 1 : 4 0 0 ; ");
+  EXPECT_THAT(read(files, 0), HasSubstr("line 2 has more than 64 MiB"));
+  Add("x/1.txt", "a");
+  Add("x/2.txt", "\xff");
+  Add("y/3.txt", "b");
+  EXPECT_EQ(read(R"("directory": [")" + root_ + R"("])", 1), "0 : 2 0 0 ; 1 : 3 0 0 ; ");
+}
+
 }  // namespace
 }  // namespace cairn::worker
