@@ -81,7 +81,9 @@ absl::StatusOr<DataDescription> ReadDescription(const FileModelOptions& options,
   std::string text = options.job_file;
   std::filesystem::path folder = std::filesystem::current_path();
   if (!is_json) {
-    CAIRN_ASSIGN_OR_RETURN(text, ReadFile(options.job_file));
+    absl::StatusOr<std::string> read = ReadFile(options.job_file);
+    if (!read.ok()) return At("--job_file", read.status());
+    text = *std::move(read);
     folder = std::filesystem::absolute(options.job_file).parent_path();
   }
   auto description = ParseDescription(text, folder, model);
