@@ -69,7 +69,6 @@ absl::StatusOr<DataDescription> ParseDescription(const std::string& text,
   job.clear_steps();
   job.clear_steps_per_epoch();
   job.clear_initial_epoch();
-  job.clear_validation_steps();
   job.set_epochs(1);
   return description;
 }

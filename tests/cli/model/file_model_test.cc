@@ -73,7 +73,7 @@ TEST_F(FileModelTest, WithoutAJobFileItHasTheModelAndItsValues) {
 
 TEST_F(FileModelTest, AJobFileDescribesItsDataAndNotItsTraining) {
   options_.job_file = R"({"loss": "mse", "metrics": ["mae"], "batch_size": 5, "epochs": 30,
-      "callbacks": ["terminate_on_nan"], "strategy": {"multi_worker_mirrored": {}},
+      "callbacks": ["terminate_on_nan"], "validation_steps": 2, "strategy": {"multi_worker_mirrored": {}},
       "validation": {"npy": {"features": "/x.npy", "labels": "/y.npy"}}})";
   options_.evaluates = true;
   const auto model = ReadFileModel(WriteModel(), options_);
@@ -84,6 +84,7 @@ TEST_F(FileModelTest, AJobFileDescribesItsDataAndNotItsTraining) {
   EXPECT_EQ(job.validation().npy().features(0), "/x.npy");
   EXPECT_EQ(job.train().npy().features(0), "/x.npy");
   EXPECT_THAT(job.model(), EndsWith("/model.json"));
+  EXPECT_EQ(job.validation_steps(), 2);
   EXPECT_EQ(job.callbacks_size(), 0);
   EXPECT_FALSE(job.has_strategy());
 }
