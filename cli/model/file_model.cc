@@ -58,7 +58,9 @@ absl::StatusOr<DataDescription> ParseDescription(const std::string& text,
           "models: the job has several models, and the model file is one; describe its data alone");
     }
     description.has_train = json.contains("train");
-    Complete(model, &json);
+    // ParseJobFile knows a model in place of a job file by its fields.
+    const bool is_model = json.contains("class_name") || json.contains("modelTopology");
+    if (!is_model) Complete(model, &json);
   }
   CAIRN_ASSIGN_OR_RETURN(description.job, ParseJobFile(json.dump(), folder.string()));
   proto::Job& job = description.job;

@@ -95,6 +95,7 @@ TEST_F(FileModelTest, ErrorsNameTheFileThatIsWrong) {
   EXPECT_THAT(ErrorOf("/gone.keras"), HasSubstr("/gone.keras"));
   EXPECT_THAT(ErrorOf(model, "/gone.json"), HasSubstr("cannot read /gone.json"));
   EXPECT_THAT(ErrorOf(model, "{"), StartsWith("--job_file: not JSON: line 1"));
+  EXPECT_THAT(ErrorOf(model, model), HasSubstr("this is a model; a job file names it"));
   EXPECT_THAT(ErrorOf(model, "{\"loss\": \"mse\"}"), StartsWith("--job_file: train: is missing"));
   EXPECT_THAT(ErrorOf(model, "{" + data + "}"), StartsWith("--job_file: loss: is missing"));
   EXPECT_THAT(ErrorOf(model, "{\"loss\": {\"b\": \"mse\"}, " + data + "}"),
