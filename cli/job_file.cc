@@ -173,10 +173,11 @@ absl::Status NoDescription(const std::string& file, const proto::DataSource& tra
 
 }  // namespace
 
-bool ResumesFromFile(const proto::Job& job) {
-  const std::string& name = job.resume_from().name();
+bool IsModelFile(const std::string& name) {
   return absl::StrContains(name, '/') || nn::HasModelExtension(name);
 }
+
+bool ResumesFromFile(const proto::Job& job) { return IsModelFile(job.resume_from().name()); }
 
 absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string& folder) {
   CAIRN_ASSIGN_OR_RETURN(nlohmann::json json, ParseJson(text, Comments::kIgnored));

@@ -18,8 +18,10 @@ absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string
 // The same for a file. Errors start with its name. NotFound or PermissionDenied: cannot be read.
 absl::StatusOr<proto::Job> ReadJobFile(const std::string& file);
 
-// True if resume_from is a model file, not a job: a path with a slash ("./variables.index"), or a
-// name with the extension of a model file ("model.onnx").
+// True if a name is that of a model file and not of a job: a path with a slash
+// ("./variables.index"), or a name with the extension of a model file ("model.onnx").
+bool IsModelFile(const std::string& name);
+// True if resume_from names a model file.
 bool ResumesFromFile(const proto::Job& job);
 
 // Reads a data source as "validation" of a job with this "train" (whose settings it inherits). The

@@ -70,6 +70,11 @@ absl::StatusOr<SubmittedModel> MatchWeights(nn::ImportedModel imported, const nn
 
 absl::StatusOr<SubmittedModel> ReadModelFile(const std::string& file) {
   CAIRN_ASSIGN_OR_RETURN(nn::ImportedModel imported, ReadImportedModel(file));
+  return CheckImportedModel(file, std::move(imported));
+}
+
+absl::StatusOr<SubmittedModel> CheckImportedModel(const std::string& file,
+                                                  nn::ImportedModel imported) {
   if (imported.spec.layers().empty()) {
     return AtModelFile(file, absl::InvalidArgumentError(
                                  "it has weights without an architecture, which the job field "

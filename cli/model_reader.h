@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "nn/formats/imported_model.h"
 #include "proto/job.pb.h"
 #include "proto/model.pb.h"
 
@@ -20,6 +21,10 @@ struct SubmittedModel {
 // Reads a model file with its weight files, and validates it completely. Errors start with the
 // file's name. InvalidArgument: the model is invalid, or its weights do not match its variables.
 absl::StatusOr<SubmittedModel> ReadModelFile(const std::string& file);
+
+// The second half of it, for a model that ReadImportedModel has read from `file`.
+absl::StatusOr<SubmittedModel> CheckImportedModel(const std::string& file,
+                                                  nn::ImportedModel imported);
 
 // Reads the files of a job of several models. The result is their union (nn/model_union.h). If some
 // files have weights and others have not, the others get their initial values.

@@ -1,10 +1,8 @@
 #include "cli/submission.h"
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,8 +11,8 @@
 #include "cli/model/warm_start.h"
 #include "cli/model/weights_start.h"
 #include "cli/remote_source.h"
+#include "cli/upload_heartbeat.h"
 #include "cluster/variable_transfer.h"
-#include "common/mutex.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "job/model_objectives.h"
@@ -68,38 +66,6 @@ absl::StatusOr<WarmStart> ReadSource(CoordinatorApi* api, const Submission& subm
   }
   return ReadWarmStart(source.get(), submission.job, submission.model);
 }
-
-// Tells the coordinator that the client lives while it talks to the ps alone: a job is ended whose
-// client says nothing for 3 min.
-class UploadHeartbeat {
- public:
-  UploadHeartbeat(CoordinatorApi* api, std::string job)
-      : thread_([this, api, job = std::move(job)] { Run(api, job); }) {}
-  ~UploadHeartbeat() {
-    {
-      MutexLock lock(&mutex_);
-      over_ = true;
-      changed_.NotifyAll();
-    }
-    thread_.join();
-  }
-
- private:
-  void Run(CoordinatorApi* api, const std::string& job) {
-    MutexLock lock(&mutex_);
-    while (!over_) {
-      if (changed_.WaitFor(&mutex_, std::chrono::seconds(20)) || over_) continue;
-      mutex_.Unlock();
-      api->GetJob(job).status().IgnoreError();
-      mutex_.Lock();
-    }
-  }
-
-  Mutex mutex_;
-  ConditionVariable changed_;
-  bool over_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
-};
 
 }  // namespace
 

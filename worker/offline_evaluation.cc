@@ -11,7 +11,9 @@
 #include "common/message_text.h"
 #include "common/status_macros.h"
 #include "job/evaluation_totals.h"
+#include "job/job_plan.h"
 #include "worker/inference.h"
+#include "worker/job_data.h"
 
 namespace cairn::worker {
 namespace {
@@ -108,10 +110,27 @@ absl::StatusOr<std::vector<proto::EvaluationResult::Output>> PredictOffline(
   return OutputsOf(inference->model(), inference->examples());
 }
 
+absl::StatusOr<proto::JobPlan> InspectOffline(const proto::EvaluationTask& task) {
+  proto::Inspect inspect;
+  *inspect.mutable_job() = task.plan().job();
+  *inspect.mutable_model() = task.plan().model();
+  const proto::InspectReply reply = InspectJob(inspect, DataStorage::Options());
+  if (!reply.error().empty()) return absl::InvalidArgumentError(reply.error());
+  proto::JobRecord record;
+  *record.mutable_job() = task.plan().job();
+  *record.mutable_model() = task.plan().model();
+  *record.mutable_partition() = task.plan().partition();
+  return job::MakeJobPlan(record, reply);
+}
+
 namespace {
 
 absl::Status DoTask(const proto::EvaluationTask& task, int threads, nn::Device* device,
                     proto::EvaluationResult* result) {
+  if (task.inspects()) {
+    CAIRN_ASSIGN_OR_RETURN(*result->mutable_plan(), InspectOffline(task));
+    return absl::OkStatus();
+  }
   if (task.predictions_files().empty()) {
     CAIRN_ASSIGN_OR_RETURN(*result->mutable_record(), EvaluateOffline(task, threads, device));
     return absl::OkStatus();

@@ -27,6 +27,10 @@ absl::StatusOr<proto::EvaluationRecord> EvaluateOffline(const proto::EvaluationT
 absl::StatusOr<std::vector<proto::EvaluationResult::Output>> PredictOffline(
     const proto::EvaluationTask& task, int threads, nn::Device* device);
 
+// Reads the data of the plan's job, and returns the plan that a coordinator would make of them.
+// Errors as those of InspectJob and job::MakeJobPlan.
+absl::StatusOr<proto::JobPlan> InspectOffline(const proto::EvaluationTask& task);
+
 // Executes the EvaluationTask in `task_file` and writes its EvaluationResult, which includes the
 // error if the task failed. Returns an error only if the task cannot be read or the result cannot
 // be written.

@@ -24,13 +24,13 @@ struct EvaluateFlags : ModelFlags {
 
 // Makes the chosen data the plan's validation data.
 // The workers of a cluster need absolute paths.
-absl::Status ChooseData(const std::string& data, bool on_cluster, proto::JobPlan* plan) {
+absl::Status ChooseData(const std::string& data, bool on_cluster, const std::string& title,
+                        proto::JobPlan* plan) {
   proto::Job* job = plan->mutable_job();
   if (data == "validation") {
     if (plan->validation_examples() > 0) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat("job ", plan->job_id(), " (", job->name(),
-                     ") has no validation data; name others with --data: train, a file, or JSON"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        title, " has no validation data; name others with --data: train, a file, or JSON"));
   }
   // The plan describes the files that were inspected, not the ones that are evaluated now.
   job->clear_validation_fraction();
@@ -50,14 +50,17 @@ absl::Status ChooseData(const std::string& data, bool on_cluster, proto::JobPlan
 }
 
 absl::StatusOr<int> EvaluateJob(const EvaluateFlags& flags, const CommandContext& context) {
-  CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
-  CAIRN_ASSIGN_OR_RETURN(InferencePlace place, flags.Place(context, found));
-  CAIRN_ASSIGN_OR_RETURN(TrainedModel model, flags.ReadModel(found, place));
+  FileModelOptions file_options;
+  file_options.evaluates = true;
+  file_options.reads_validation = flags.data == "validation";
+  CAIRN_ASSIGN_OR_RETURN(ChosenModel chosen, flags.ChooseModel(context, file_options));
+  InferencePlace& place = chosen.place;
+  TrainedModel& model = chosen.model;
   if (job::HasModels(model.plan.job())) {
     return absl::FailedPreconditionError(
         "a job of several models does not evaluate; cairn predict --model NAME computes outputs");
   }
-  CAIRN_RETURN_IF_ERROR(ChooseData(flags.data, place.on_cluster(), &model.plan));
+  CAIRN_RETURN_IF_ERROR(ChooseData(flags.data, place.on_cluster(), model.Title(), &model.plan));
   // Errors about the job's own validation data name its field in the job file.
   if (flags.data != "validation") {
     place.machine.data_name = flags.data == "train" ? "--data train" : "--data";
@@ -66,18 +69,18 @@ absl::StatusOr<int> EvaluateJob(const EvaluateFlags& flags, const CommandContext
   CAIRN_ASSIGN_OR_RETURN(const proto::EvaluationRecord record, Evaluate(model, place));
   const auto& names = model.plan.job().metrics();
   if (flags.json) {
-    nlohmann::ordered_json line = {{"job", model.plan.job_id()},
-                                   {"checkpoint", model.checkpoint.checkpoint()},
-                                   {"data", flags.data}};
+    nlohmann::ordered_json line = OriginJson(model);
+    line["data"] = flags.data;
     const nlohmann::ordered_json evaluation = EvaluationJson(record, names);
     for (const auto& [key, value] : evaluation.items()) {
       if (key != "epoch") line[key] = value;
     }
     *context.out << line.dump() << "\n";
   } else {
-    *context.out << "checkpoint " << model.checkpoint.checkpoint() << " of job "
-                 << model.plan.job_id() << " (" << model.plan.job().name()
-                 << "): " << EvaluationText(record, names) << "  ("
+    if (model.file.empty()) {
+      *context.out << "checkpoint " << model.checkpoint.checkpoint() << " of ";
+    }
+    *context.out << model.Title() << ": " << EvaluationText(record, names) << "  ("
                  << Plural(record.examples(), "example") << ")\n";
   }
   return kExitDone;
@@ -89,7 +92,7 @@ Command MakeEvaluateCommand() {
   auto flags = std::make_shared<EvaluateFlags>();
   Command command;
   command.name = "evaluate";
-  command.description = "Compute loss and metrics of a trained model";
+  command.description = "Compute loss and metrics of a trained model, of a job or of a file";
   command.details =
       "Each example counts once, as in the evaluation at the end of an epoch. The data files are "
       "read on this machine, or with --on cluster by the workers. --data is one of: validation or "
@@ -97,13 +100,18 @@ Command MakeEvaluateCommand() {
       "if the job trains from csv, .tfrecord, .npz, .parquet, .txt, .bin for cifar10 and cifar100) "
       "or a folder (if it trains from images, parquet or text), which is read like the training "
       "data; a JSON "
-      "object like \"validation\" in a job file, or a file with one.";
+      "object like \"validation\" in a job file, or a file with one. A model file needs no job, "
+      "but "
+      "losses, metrics and data as a job file has them: --job_file.";
   command.examples = {
-      "cairn evaluate fashion_mnist_cnn", "cairn evaluate fashion_mnist_cnn --checkpoint 3 --json",
-      "cairn evaluate people --data test.csv", "cairn evaluate people --data train --on cluster",
-      R"(cairn evaluate 1 --data '{"npy": {"features": "x.npy", "labels": "y.npy"}}')"};
+      "cairn evaluate fashion_mnist_cnn",
+      "cairn evaluate fashion_mnist_cnn --checkpoint 3 --json",
+      "cairn evaluate people --data test.csv",
+      "cairn evaluate people --data train --on cluster",
+      R"(cairn evaluate 1 --data '{"npy": {"features": "x.npy", "labels": "y.npy"}}')",
+      "cairn evaluate trained.keras --job_file job.json --data test.csv"};
   command.add_flags = [flags](FlagSet* set) {
-    flags->AddJob(set);
+    flags->AddJobOrFile(set);
     set->AddString("--data SOURCE", &flags->data, "The data to evaluate on [validation]");
     flags->AddPlace(set);
     flags->AddCheckpoint(set);

@@ -100,22 +100,21 @@ absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext
     CAIRN_RETURN_IF_ERROR(CheckPredictionFile("--output", file));
   }
   CAIRN_ASSIGN_OR_RETURN(const PredictionInput input, InputOf(flags));
-  CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
-  CAIRN_ASSIGN_OR_RETURN(const InferencePlace place, flags.Place(context, found));
-  CAIRN_ASSIGN_OR_RETURN(TrainedModel model, flags.ReadModel(found, place));
+  CAIRN_ASSIGN_OR_RETURN(ChosenModel chosen, flags.ChooseModel(context, {}));
+  TrainedModel& model = chosen.model;
   const proto::Job job = model.plan.job();
   CAIRN_RETURN_IF_ERROR(SelectModel(flags.model, &model));
   CAIRN_RETURN_IF_ERROR(CheckOutputs(flags.outputs, model.plan.model()));
   CAIRN_RETURN_IF_ERROR(CheckOverwrites(flags, job));
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<Prediction> predictions, Predict(model, input, place));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<Prediction> predictions,
+                         Predict(model, input, chosen.place));
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
   for (size_t i = 0; i < predictions.size(); ++i) {
     CAIRN_RETURN_IF_ERROR(WritePrediction(flags.outputs[i], predictions[i]));
     outputs.push_back(Json(predictions[i], flags.outputs[i]));
   }
   if (flags.json) {
-    nlohmann::ordered_json line = {{"job", model.plan.job_id()},
-                                   {"checkpoint", model.checkpoint.checkpoint()}};
+    nlohmann::ordered_json line = OriginJson(model);
     if (outputs.size() == 1) {
       line["shape"] = outputs[0]["shape"];
       line["output"] = outputs[0]["output"];
@@ -124,9 +123,10 @@ absl::StatusOr<int> PredictFiles(const PredictFlags& flags, const CommandContext
     }
     *context.out << line.dump() << "\n";
   } else {
-    *context.out << "wrote " << Plural(predictions[0].shape[0], "prediction") << " of checkpoint "
-                 << model.checkpoint.checkpoint() << " to " << absl::StrJoin(flags.outputs, ", ")
-                 << "\n";
+    *context.out << "wrote " << Plural(predictions[0].shape[0], "prediction") << " of "
+                 << (model.file.empty() ? absl::StrCat("checkpoint ", model.checkpoint.checkpoint())
+                                        : model.file)
+                 << " to " << absl::StrJoin(flags.outputs, ", ") << "\n";
   }
   return kExitDone;
 }
@@ -137,7 +137,7 @@ Command MakePredictCommand() {
   auto flags = std::make_shared<PredictFlags>();
   Command command;
   command.name = "predict";
-  command.description = "Run a trained model on data files";
+  command.description = "Run a trained model, of a job or of a file, on data files";
   command.details =
       "An input file that ends in .npy is a NumPy array. Any other has the format of the job's "
       "validation data, or of its training data if there are none: csv with the same columns "
@@ -147,13 +147,17 @@ Command MakePredictCommand() {
       "multiplied by \"scale\" unless --scale is given, standardized, texts looked up in the "
       "vocabularies. An output file that ends in .npy is a NumPy array with one entry for each "
       "example. One that ends in .csv has a header and one line for each example; its columns are "
-      "named after the output and the class number: kind_0, kind_1.";
+      "named after the output and the class number: kind_0, kind_1. A model file, which was "
+      "exported "
+      "or comes from elsewhere, needs no cluster and no job; its inputs are .npy files, or what "
+      "--job_file describes.";
   command.examples = {"cairn predict fashion_mnist_cnn --input x.npy --output y.npy",
                       "cairn predict fashion_mnist_cnn --input x.npy --output y.npy --checkpoint 7",
                       "cairn predict people --input 'new-*.csv' --output y.csv",
-                      "cairn predict people --input new.csv --output y.csv --on cluster"};
+                      "cairn predict people --input new.csv --output y.csv --on cluster",
+                      "cairn predict trained.keras --input x.npy --output y.npy --scale 0.00392"};
   command.add_flags = [flags](FlagSet* set) {
-    flags->AddJob(set);
+    flags->AddJobOrFile(set);
     set->AddRequiredStrings(
         "--input FILE", &flags->inputs,
         "Data file, folder of images, or pattern. Once for each input of the model");

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -108,11 +109,45 @@ void PrintEvaluations(const CommonFlags& flags, const proto::JobStatus& job, std
   }
 }
 
+// The examples of a batch, which one worker computes, and of an update, which is the global batch.
+struct BatchSizes {
+  int64_t batch = 0;
+  int64_t batches_per_update = 1;
+};
+
+// Nothing before the job has a plan.
+std::optional<BatchSizes> BatchSizesOf(const FoundSource& found, const proto::JobStatus& job) {
+  const absl::StatusOr<proto::JobPlan> plan = found.source->GetPlan(absl::StrCat(job.job_id()));
+  if (!plan.ok()) return std::nullopt;
+  return BatchSizes{plan->batch_size(), plan->synchronous() ? plan->batches_per_update() : 1};
+}
+
+void PrintBatchSizes(const BatchSizes& sizes, std::ostream* out) {
+  *out << "  batch size   " << Plural(sizes.batch, "example") << " on one worker; ";
+  if (sizes.batches_per_update == 1) {
+    *out << "each batch is an update\n";
+  } else {
+    *out << sizes.batches_per_update << " batches are an update: global batch "
+         << sizes.batches_per_update * sizes.batch << "\n";
+  }
+}
+
+nlohmann::ordered_json JobJson(const FoundSource& found, const proto::JobStatus& job) {
+  nlohmann::ordered_json json = FoundStatusJson(job, IsUp(found));
+  if (const auto sizes = BatchSizesOf(found, job)) {
+    json["batch_size"] = sizes->batch;
+    json["batches_per_update"] = sizes->batches_per_update;
+    json["global_batch_size"] = sizes->batches_per_update * sizes->batch;
+  }
+  return json;
+}
+
 void PrintJob(const CommonFlags& flags, const FoundSource& found, const proto::JobStatus& job,
               std::ostream* out) {
   PrintState(found, job, out);
   *out << absl::StrFormat("  batches      %d of %d%s\n", job.batches_done(), job.total_batches(),
                           job.stopped_early() ? ", stopped early" : "");
+  if (const auto sizes = BatchSizesOf(found, job)) PrintBatchSizes(*sizes, out);
   PrintEvaluations(flags, job, out);
   PrintBest(job, out);
   PrintFaults(job, out);
@@ -139,7 +174,7 @@ absl::StatusOr<int> PrintOverview(const CommonFlags& flags, const FoundSource& f
   for (size_t i = 0; i < jobs.size(); ++i) {
     if (HasEnded(jobs[i].state()) && i + 1 < jobs.size()) continue;
     if (flags.json) {
-      *context.out << FoundStatusJson(jobs[i], IsUp(found)).dump() << "\n";
+      *context.out << JobJson(found, jobs[i]).dump() << "\n";
     } else {
       PrintJob(flags, found, jobs[i], context.out);
     }
@@ -174,7 +209,7 @@ absl::StatusOr<int> PrintStatus(const StatusFlags& flags, const CommandContext& 
   if (flags.job.empty()) return PrintOverview(flags, found, context);
   CAIRN_ASSIGN_OR_RETURN(const proto::JobStatus job, found.source->GetJob(flags.job));
   if (flags.json) {
-    *context.out << FoundStatusJson(job, IsUp(found)).dump() << "\n";
+    *context.out << JobJson(found, job).dump() << "\n";
   } else {
     PrintJob(flags, found, job, context.out);
   }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "cli/model/uploaded_model.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "job/job_objective.h"
@@ -132,6 +133,11 @@ absl::Status InferenceResults::AddBatch(const proto::InferredBatch& batch) {
 absl::StatusOr<proto::EvaluationResult> RunOnCluster(const TrainedModel& trained,
                                                      const ClusterInferenceOptions& options,
                                                      std::vector<std::vector<float>>* outputs) {
+  if (!trained.file.empty()) {
+    CAIRN_ASSIGN_OR_RETURN(const auto uploaded,
+                           UploadedModel::Create(options.coordinator, trained));
+    return RunOnCluster(uploaded->model(), options, outputs);
+  }
   CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(trained.plan.model()));
   proto::InferenceRequest request = MakeRequest(trained, options.data_name, outputs != nullptr);
   proto::EvaluationResult result;

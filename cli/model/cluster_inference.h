@@ -56,7 +56,8 @@ struct ClusterInferenceOptions {
 };
 
 // As RunOfflineTask, but the workers of the cluster compute. They read the values from the ps and
-// the data under the same names, so the names must be absolute; trained.variables are not used.
+// the data under the same names, so the names must be absolute. Only the variables of a model file
+// are used, and are uploaded first.
 // Each example counts once, whichever workers are lost. If the coordinator is restarted, goes on
 // from the first missing batch. Blocks. InvalidArgument, with a worker's message: the workers
 // cannot compute it. Unavailable: the coordinator is away for a minute after a call has broken.

@@ -24,6 +24,12 @@ absl::StatusOr<proto::EvaluationResult> RunOfflineTask(const TrainedModel& train
                                                        const OfflineOptions& options,
                                                        std::vector<std::vector<float>>* outputs);
 
+// Starts a worker process that reads the data of the plan's job. Returns the plan with what depends
+// on them, as of a job that starts. InvalidArgument, with the worker's message: they cannot be
+// read.
+absl::StatusOr<proto::JobPlan> InspectOffline(const proto::JobPlan& plan,
+                                              const OfflineOptions& options);
+
 }  // namespace cairn::cli
 
 #endif  // CAIRN_CLI_MODEL_OFFLINE_TASK_H_

@@ -37,6 +37,12 @@ absl::StatusOr<proto::DataSource> PredictionSource(const proto::JobPlan& plan,
     return absl::InvalidArgumentError("--input: some files are .npy and some are not");
   }
   if (npys != 0) source.mutable_npy();
+  if (job::FormatOf(source) == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--input: ", files.empty() ? "" : files[0],
+        " is no .npy file; data of another format are described in a job file: --job_file "
+        "JOB.json"));
+  }
   // Several files of whole examples follow each other.
   if (job::FormatOf(source)->has_array_files()) {
     CAIRN_RETURN_IF_ERROR(CheckCount(files.size(), plan.model().inputs_size()));

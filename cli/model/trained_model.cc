@@ -120,6 +120,11 @@ absl::StatusOr<proto::Manifest> ChooseCheckpoint(JobSource* source,
 
 }  // namespace
 
+std::string TrainedModel::Title() const {
+  if (!file.empty()) return file;
+  return absl::StrCat("job ", plan.job_id(), " (", plan.job().name(), ")");
+}
+
 absl::StatusOr<TrainedModel> FindTrainedModel(JobSource* source, const std::string& job,
                                               const CheckpointChoice& choice) {
   TrainedModel model;
@@ -127,7 +132,8 @@ absl::StatusOr<TrainedModel> FindTrainedModel(JobSource* source, const std::stri
   if (absl::IsNotFound(found.status()) && std::filesystem::exists(job)) {
     return absl::NotFoundError(absl::StrCat(
         found.status().message(), "; ", job,
-        " is a file: name the job that trained the model, its checkpoints have the values"));
+        " is a file: name the job that trained the model (cairn predict and evaluate also take a "
+        "model file, as a path with a slash)"));
   }
   CAIRN_RETURN_IF_ERROR(found.status());
   const proto::JobStatus& status = *found;

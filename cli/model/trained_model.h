@@ -21,6 +21,11 @@ struct TrainedModel {
   std::vector<std::vector<float>> variables;
   // One of the job's several models, whose plan this is; empty: the job's only one, or all.
   std::string part;
+  // The model file that it was read from (file_model.h); empty: it is a job's.
+  std::string file;
+
+  // For messages: "model.keras", "job 3 (fashion_mnist)".
+  std::string Title() const;
 };
 
 // Identifies a checkpoint of a job.

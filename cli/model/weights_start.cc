@@ -167,8 +167,12 @@ class Matching {
   std::vector<int> places_;
 };
 
-absl::StatusOr<WarmStart> Start(const std::string& file, const nn::Model& model,
-                                const SubmittedModel& submitted, uint64_t seed) {
+}  // namespace
+
+absl::StatusOr<WarmStart> StartFromFile(const std::string& file, const SubmittedModel& submitted,
+                                        uint64_t seed) {
+  CAIRN_ASSIGN_OR_RETURN(const auto created, nn::Model::Create(submitted.spec));
+  const nn::Model& model = *created;
   CAIRN_ASSIGN_OR_RETURN(nn::ImportedModel imported, ReadImportedModel(file));
   if (imported.weights.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -199,11 +203,8 @@ absl::StatusOr<WarmStart> Start(const std::string& file, const nn::Model& model,
   return warm;
 }
 
-}  // namespace
-
 absl::StatusOr<WarmStart> ReadWeightsStart(const proto::Job& job, const SubmittedModel& submitted) {
-  CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(submitted.spec));
-  auto warm = Start(job.resume_from().name(), *model, submitted, job.seed());
+  auto warm = StartFromFile(job.resume_from().name(), submitted, job.seed());
   if (!warm.ok()) return AtResumeFrom(warm.status());
   return warm;
 }

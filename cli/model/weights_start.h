@@ -17,6 +17,10 @@ namespace cairn::cli {
 // file, a frozen layer would have random values, or no layer matches.
 absl::StatusOr<WarmStart> ReadWeightsStart(const proto::Job& job, const SubmittedModel& submitted);
 
+// The same for any model file and seed. Errors start with the file's name.
+absl::StatusOr<WarmStart> StartFromFile(const std::string& file, const SubmittedModel& submitted,
+                                        uint64_t seed);
+
 }  // namespace cairn::cli
 
 #endif  // CAIRN_CLI_MODEL_WEIGHTS_START_H_

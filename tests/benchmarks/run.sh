@@ -3,7 +3,7 @@
 #
 #   tests/benchmarks/run.sh [--quick] [--no-install] [--output FILE] [--list] [PART...]
 #
-# Without PART it measures everything but the race, in about 15 minutes on 2 cores (--quick: 5); the
+# Without PART it measures everything but the race, in about 20 minutes on 2 cores (--quick: 7); the
 # race takes more than an hour (--quick, of its smallest model: 10 minutes). The results are
 # written as JSON to FILE (default: bench-results.json), with a picture (.svg) and a page (.md) next
 # to it. Measuring a PART again replaces its results. The README's numbers are those of

@@ -80,6 +80,9 @@ proto::JobPlan ExamplePlan() {
       Must(cluster::PlaceVariables(variables, /*ps_count=*/2, cluster::Placement::kBalanced));
   plan.set_batches_per_epoch(3);
   plan.set_total_batches(6);
+  plan.set_batch_size(16);
+  plan.set_synchronous(true);
+  plan.set_batches_per_update(3);
   return plan;
 }
 

@@ -81,6 +81,11 @@ int FakeCluster::commits() {
   return commits_;
 }
 
+std::vector<std::string> FakeCluster::deleted() {
+  MutexLock lock(&mutex_);
+  return deleted_;
+}
+
 std::map<uint32_t, std::vector<float>> FakeCluster::uploaded() {
   MutexLock lock(&mutex_);
   return uploaded_;
@@ -179,6 +184,8 @@ grpc::Status FakeCluster::DeleteJob(grpc::ServerContext*, const proto::JobRefere
   *reply->mutable_status() = ExampleStatus();
   reply->set_checkpoints(2);
   reply->set_bytes(3072);
+  MutexLock lock(&mutex_);
+  deleted_.push_back(job->job());
   return CheckJob(job);
 }
 

@@ -40,6 +40,8 @@ class FakeCluster final : public proto::Coordinator::Service {
   proto::SubmitRequest submitted();
   int follows();
   int commits();
+  // The jobs that were to be deleted.
+  std::vector<std::string> deleted();
   // Values by block id.
   std::map<uint32_t, std::vector<float>> uploaded();
 
@@ -91,6 +93,7 @@ class FakeCluster final : public proto::Coordinator::Service {
   std::string refused_ ABSL_GUARDED_BY(mutex_);
   int follows_ ABSL_GUARDED_BY(mutex_) = 0;
   int commits_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<std::string> deleted_ ABSL_GUARDED_BY(mutex_);
   std::map<uint32_t, std::vector<float>> uploaded_ ABSL_GUARDED_BY(mutex_);
 
   std::string address_;

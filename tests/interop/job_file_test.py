@@ -321,6 +321,41 @@ class JobFile(unittest.TestCase):
         self.assertAlmostEqual(result["loss"], self.model.evaluate(data.batch(BATCH), verbose=0),
                                delta=1e-4)
 
+    def test_shards_are_where_tensorflow_puts_them(self):
+        partitioners = tf.distribute.experimental.partitioners
+        x = np.zeros((4, 300), "float32")
+        np.save(f"{self.folder}/x.npy", x)
+        np.save(f"{self.folder}/y.npy", np.zeros((4, 3), "float32"))
+        self.twin = keras.Sequential([keras.Input((300,)), layers.Dense(1100), layers.Dense(7),
+                                      layers.Dense(3, use_bias=False)])
+        for fields, partitioner in [
+                ({"fixed_shards": 2}, partitioners.FixedShardsPartitioner(2)),
+                ({"fixed_shards": 5}, partitioners.FixedShardsPartitioner(5)),
+                ({"min_size": {"min_shard_bytes": 1000, "max_shards": 4}},
+                 partitioners.MinSizePartitioner(1000, 4)),
+                ({"min_size": {"min_shard_bytes": 300 << 10, "max_shards": 9}},
+                 partitioners.MinSizePartitioner(300 << 10, 9)),
+                ({"max_size": {"max_shard_bytes": 5000}}, partitioners.MaxSizePartitioner(5000)),
+                ({"max_size": {"max_shard_bytes": 5000, "max_shards": 3}},
+                 partitioners.MaxSizePartitioner(5000, 3))]:
+            status = self.run_job(epochs=1, name="shards",
+                                  partitioner={**fields, "placement": "round_robin"})
+            variables = cluster.tool.objects("status", str(status["job"]), "--variables")
+            self.assertEqual(len(variables), len(self.twin.weights))
+            count = 0  # ParameterServerStrategy goes round over the shards of all variables.
+            for variable, weight in zip(variables, self.twin.weights):
+                shape = tf.TensorShape(weight.shape)
+                shards = min(partitioner(shape, tf.float32)[0], shape[0])
+                base, more = divmod(shape[0], shards)
+                expected, row = [], 0
+                for shard in range(shards):
+                    rows = base + (shard < more)
+                    expected.append(([row, row + rows], count % 2))
+                    row, count = row + rows, count + 1
+                self.assertEqual(expected, [(each["rows"], each["ps"])
+                                            for each in variable["shards"]],
+                                 f"{variable['variable']}, {fields}")
+
     def test_steps_per_epoch_repeats_the_data(self):
         self.run_job(epochs=3, steps_per_epoch=10)
         data = tf.data.Dataset.from_tensor_slices((self.x, self.y)).batch(BATCH).repeat()

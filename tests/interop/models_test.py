@@ -152,6 +152,39 @@ class Models(unittest.TestCase):
         np.testing.assert_allclose(np.load(f"{self.folder}/made.npy"),
                                    generator(z, training=False), atol=1e-4)
 
+    def test_two_discriminator_steps_per_generator_step(self):
+        generator = keras.Sequential([keras.Input((8,)), layers.Dense(5, activation="tanh"),
+                                      layers.Dense(4)])
+        discriminator = keras.Sequential([keras.Input((4,)), layers.Dense(6, activation="tanh"),
+                                          layers.Dense(1, activation="sigmoid")])
+        x = self.random.normal(0, 1, (6 * BATCH, 4)).astype("float32")
+        np.save(f"{self.folder}/x.npy", x)
+        models = {"generator": generator, "discriminator": discriminator}
+        fake = "discriminator(generator(noise(8)))"
+        rate = {"name": "sgd", "learning_rate": 0.2}
+        trained, _ = self.run_job(models, [
+            {"trains": "discriminator", "optimizer": rate,
+             "losses": [{"of": "discriminator(data)", "target": 1, "loss": "binary_crossentropy"},
+                        {"of": fake, "target": 0, "loss": "binary_crossentropy"}]},
+            {"trains": "generator", "every": 2, "optimizer": rate,
+             "losses": [{"of": fake, "target": 1, "loss": "binary_crossentropy"}]},
+        ], train={"npy": {"features": "x.npy"}}, steps=6)
+
+        optimizers = [keras.optimizers.SGD(0.2) for _ in models]
+        loss = keras.losses.BinaryCrossentropy()
+        for batch in range(6):
+            with tf.GradientTape() as of_generator, tf.GradientTape() as of_discriminator:
+                real = discriminator(x[BATCH * batch:BATCH * (batch + 1)])
+                made = discriminator(generator(noise(batch, 8)))
+                apart = loss(tf.ones_like(real), real) + loss(tf.zeros_like(made), made)
+                alike = loss(tf.ones_like(made), made)
+            own = discriminator.trainable_variables, generator.trainable_variables
+            gradients = of_discriminator.gradient(apart, own[0]), of_generator.gradient(alike, own[1])
+            optimizers[0].apply_gradients(zip(gradients[0], own[0]))
+            if batch % 2 == 1:
+                optimizers[1].apply_gradients(zip(gradients[1], own[1]))
+        self.assert_same_weights(trained, models)
+
     def test_three_models_one_in_every_second_update(self):
         encoder = keras.Sequential([keras.Input((6,)), layers.Dense(
             3, activation="tanh", kernel_regularizer=keras.regularizers.L2(0.01))])

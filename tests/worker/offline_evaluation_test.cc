@@ -74,6 +74,25 @@ TEST_F(OfflineEvaluationTest, ATaskIsAFileAndSoIsItsResult) {
   EXPECT_EQ(result.record().examples(), 7);
 }
 
+TEST_F(OfflineEvaluationTest, ATaskThatInspectsCompletesThePlan) {
+  proto::Job& job = *task_.mutable_plan()->mutable_job();
+  *job.mutable_train() = job.validation();
+  job.mutable_train()->set_standardize(true);
+  job.set_batch_size(4);
+  job.set_epochs(1);
+  task_.set_inspects(true);
+  const auto plan = InspectOffline(task_);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->examples(), 7);
+  EXPECT_EQ(plan->validation_examples(), 7);
+  EXPECT_EQ(plan->batch_size(), 4);
+  ASSERT_EQ(plan->data().inputs_size(), 1);
+  EXPECT_DOUBLE_EQ(plan->data().inputs(0).mean(0), 3);
+  EXPECT_DOUBLE_EQ(plan->data().inputs(0).deviation(0), 2);
+  job.mutable_train()->mutable_npy()->set_labels(0, "/gone.npy");
+  EXPECT_THAT(std::string(InspectOffline(task_).status().message()), HasSubstr("/gone.npy"));
+}
+
 TEST_F(OfflineEvaluationTest, DataThatCannotBeReadAreNamedInTheResult) {
   task_.mutable_plan()->mutable_job()->mutable_validation()->mutable_npy()->set_features(
       0, "/gone.npy");

@@ -67,6 +67,19 @@ TEST_F(OfflineTaskTest, AWorkerThatEndsIsQuotedAndTheTemporaryFolderIsEmptyMeanw
               HasSubstr("ended with exit code 7: 0\nout of luck"));
 }
 
+TEST_F(OfflineTaskTest, APlanIsCompletedByTheWorker) {
+  options_.worker_program = testing::TempDir() + "/offline_inspector";
+  // EvaluationResult.plan.examples = 7, on the wire: field 4, 2 bytes: field 6. The only path is
+  // that of the result, and the next byte of the task is the tag of `inspects`: a 0.
+  WriteWorkerScript(options_.worker_program, "printf '\\042\\002\\060\\007' > ${values%0}");
+  const auto plan = InspectOffline(ExamplePlan(), options_);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->examples(), 7);
+  WriteWorkerScript(options_.worker_program, ": > ${values%0}");
+  EXPECT_EQ(InspectOffline(ExamplePlan(), options_).status(),
+            absl::InternalError("the worker's result cannot be read"));
+}
+
 TEST_F(OfflineTaskTest, ATemporaryFolderThatIsNotThereIsNamed) {
   options_.environment = {"TMPDIR=/no/such/folder"};
   EXPECT_THAT(std::string(RunWith("exit 0").status().message()), HasSubstr("/no/such/folder"));
