@@ -57,7 +57,8 @@ class ValuePipeline {
     proto::PipelineStep spec;
     std::optional<FeatureHash> hash;
     std::unordered_map<int64_t, int64_t> ids;
-    std::vector<double> mean;  // Empty: the step does nothing.
+    // By index of the last axis, or one for all; empty: the step does nothing.
+    std::vector<double> mean;
     std::vector<double> inverse;
   };
   struct Steps {
