@@ -98,6 +98,17 @@ def states():
         L.Concatenate()([last, forward]))])
 
 
+def one_way_states():
+    """The same without a bidirectional layer."""
+    i, j = keras.Input((5, 2)), keras.Input((4, 3))
+    x, h, c = L.LSTM(3, return_state=True, return_sequences=True)(i)
+    y = L.SimpleRNN(3, return_sequences=True, go_backwards=True)(j, initial_state=h)
+    z, last, _ = L.LSTM(3, return_sequences=True, return_state=True)(y, initial_state=[h, c])
+    g, state = L.GRU(3, return_state=True)(z, initial_state=last)
+    return keras.Model([i, j], L.Dense(2)(L.Concatenate()(
+        [L.Flatten()(x), L.Flatten()(z), g, state])))
+
+
 def masked_states():
     """Keras 3 does not mask a layer that is called with initial states."""
     i, j = keras.Input((5,), dtype="int32"), keras.Input((4,), dtype="int32")
@@ -118,6 +129,14 @@ def masking():
     i = keras.Input((5, 2))
     x = L.LSTM(3, return_sequences=True)(L.Masking(.5)(i))
     return keras.Model(i, L.Dense(2, activity_regularizer="l2")(L.GRU(3)(x)))
+
+
+def categories():
+    i, j = keras.Input((3,), dtype="int32"), keras.Input((1,), dtype="int32")
+    one_hot = L.CategoryEncoding(5, output_mode="one_hot")
+    ends = [L.CategoryEncoding(6)(i), L.Flatten()(one_hot(i)), one_hot(j),
+            L.Flatten()(L.Embedding(5, 2)(L.Flatten()(i)))]
+    return keras.Model([i, j], L.Dense(2)(L.Concatenate()(ends)))
 
 
 def normalization():
@@ -182,6 +201,7 @@ MODELS = {
                              L.RNN(L.GRUCell(3, reset_after=True)),
                              L.RepeatVector(2), L.LSTM(3, recurrent_dropout=.2)),
     "states": states,
+    "one_way_states": one_way_states,
     "stacked_cells": stacked_cells,
     "masked_states": masked_states,
     "masking": masking,
@@ -192,6 +212,7 @@ MODELS = {
                                         L.Identity()]),
     "category": lambda: keras.Sequential([keras.Input((3,), dtype="int32"),
                                           L.CategoryEncoding(5, output_mode="count"), L.Dense(2)]),
+    "categories": categories,
 }
 
 
