@@ -125,6 +125,14 @@ def stacked_cells():
     return keras.Model(i, L.Dense(2)(L.RNN(L.SimpleRNNCell(3))(x)))
 
 
+def masked_stack():
+    i = keras.Input((5,), dtype="int32")
+    x = L.Embedding(9, 3, mask_zero=True)(i)
+    x = L.RNN([L.LSTMCell(3), L.GRUCell(2), L.LSTMCell(4)], return_sequences=True,
+              go_backwards=True)(x)
+    return keras.Model(i, L.Dense(2)(L.GRU(3)(x)))
+
+
 def masking():
     i = keras.Input((5, 2))
     x = L.LSTM(3, return_sequences=True)(L.Masking(.5)(i))
@@ -136,6 +144,18 @@ def categories():
     one_hot = L.CategoryEncoding(5, output_mode="one_hot")
     ends = [L.CategoryEncoding(6)(i), L.Flatten()(one_hot(i)), one_hot(j),
             L.Flatten()(L.Embedding(5, 2)(L.Flatten()(i)))]
+    return keras.Model([i, j], L.Dense(2)(L.Concatenate()(ends)))
+
+
+def merged_masks():
+    i, j = keras.Input((4,), dtype="int32"), keras.Input((4,), dtype="int32")
+    a = L.Embedding(9, 3, mask_zero=True)(i)
+    b = L.Embedding(9, 3, mask_zero=True)(j)
+    c = L.Embedding(9, 3)(j)
+    merged = [L.Add()([a, b]), L.Average()([a, c]), L.Multiply()([a, L.Dense(3)(a)]),
+              L.Concatenate()([a, b]), L.Concatenate()([a, c]), L.Concatenate(axis=1)([a, b]),
+              L.Concatenate(axis=1)([c, a])]
+    ends = [L.GRU(2)(x) for x in merged] + [L.LSTM(2)(L.Subtract()([merged[0], a]))]
     return keras.Model([i, j], L.Dense(2)(L.Concatenate()(ends)))
 
 
@@ -205,6 +225,8 @@ MODELS = {
     "stacked_cells": stacked_cells,
     "masked_states": masked_states,
     "masking": masking,
+    "merged_masks": merged_masks,
+    "masked_stack": masked_stack,
     "conv_lstm": lambda: keras.Sequential([
         keras.Input((3, 5, 4, 2)), L.ConvLSTM2D(3, 2, return_sequences=True, padding="same"),
         L.Reshape((3, 20, 3)), L.ConvLSTM1D(2, 3), L.Flatten(), L.Dense(2)]),

@@ -21,6 +21,8 @@ from keras_files_test import compare, predictions, run_all
 REFUSED = {"embedding": "an ONNX export has no masks",
            "masked_states": "an ONNX export has no masks",
            "adaptive_pooling": "does not have this layer", "volumes": "does not have this layer",
+           "merged_masks": "an ONNX export has no masks",
+           "masked_stack": "an ONNX export has no masks",
            "conv_lstm": "does not have this layer",
            "masking": "does not have this layer"}
 # What the reader says of exports that it cannot read back.
