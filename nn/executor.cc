@@ -178,7 +178,7 @@ absl::Status Executor::AllocateOutputs() {
     if (node.inputs.empty() || node.layer->is_view() || fusion_.next[i] >= 0) continue;
     const int64_t count = options_.batch_size * ElementCount(node.layer->output().shape);
     CAIRN_ASSIGN_OR_RETURN(stages_[i].output, Allocate(count));
-    if (node.layer->computes_mask()) {
+    if (node.writes_mask) {
       CAIRN_ASSIGN_OR_RETURN(float* const mask,
                              Allocate(options_.batch_size * node.layer->output().shape[0]));
       stages_[i].mask_output = reinterpret_cast<int32_t*>(mask);

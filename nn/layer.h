@@ -67,6 +67,13 @@ class Layer {
   // True if the kernel writes the mask that the layer makes: one word for each step of the output.
   virtual bool computes_mask() const { return false; }
   virtual bool passes_mask() const { return false; }
+  // How a layer of several inputs makes one mask of theirs. Its kernel writes the mask.
+  enum class MaskMerge {
+    kNone,   // It does not: passes_mask() passes that of the first input.
+    kUnion,  // A step is valid if it is valid in one input. No mask if an input has none.
+    kJoin,   // The steps of the inputs follow each other. Inputs without a mask are valid.
+  };
+  virtual MaskMerge mask_merge() const { return MaskMerge::kNone; }
   virtual bool uses_mask() const { return false; }
   // True if Keras uses a mask here and this layer does not: a model in which it has one is
   // rejected.

@@ -72,6 +72,13 @@ Created BinaryAccuracy(const Config& config, const Setting&) {
   return CreateBinaryAccuracy(config.has_threshold() ? config.threshold() : 0.5f);
 }
 
+absl::Status CheckClassId(const Config& config, const Setting& setting) {
+  if (!config.has_class_id()) return absl::OkStatus();
+  if (config.class_id() >= 0 && config.class_id() < setting.classes()) return absl::OkStatus();
+  return Bad("'class_id' is ", config.class_id(),
+             absl::StrCat("; it must be from 0 to ", setting.classes() - 1));
+}
+
 absl::Status CheckConfusion(const Config& config, const Setting& setting) {
   if (config.thresholds_size() > 1) {
     return Bad("'thresholds' has ", config.thresholds_size(),
@@ -81,11 +88,7 @@ absl::Status CheckConfusion(const Config& config, const Setting& setting) {
     return Bad("'top_k' is ", config.top_k(),
                absl::StrCat("; it must be from 1 to the ", setting.classes(), " classes"));
   }
-  if (config.has_class_id() && (config.class_id() < 0 || config.class_id() >= setting.classes())) {
-    return Bad("'class_id' is ", config.class_id(),
-               absl::StrCat("; it must be from 0 to ", setting.classes() - 1));
-  }
-  return absl::OkStatus();
+  return CheckClassId(config, setting);
 }
 
 template <Confusion... kinds>
@@ -208,9 +211,15 @@ absl::StatusOr<FBetaOptions> ReadFBeta(const Config& config) {
     options.average = FBetaOptions::Average::kMicro;
   } else if (config.average() == "weighted") {
     options.average = FBetaOptions::Average::kWeighted;
+  } else if (config.has_class_id() && !config.has_average()) {
+    options.class_id = config.class_id();
   } else if (config.average() != "macro") {
     return Bad("'average' is '", config.average(),
-               "'; a metric is one number, so it must be micro, macro or weighted");
+               "'; a metric is one number, so it must be micro, macro or weighted, or missing with "
+               "a 'class_id'");
+  }
+  if (config.has_class_id() && config.has_average()) {
+    return Bad("'class_id' is the score of one class; it has no 'average'");
   }
   if (config.has_beta()) {
     CAIRN_RETURN_IF_ERROR(
@@ -231,6 +240,7 @@ absl::Status CheckVector(const Setting& setting) {
 Created FBeta(const Config& config, const Setting& setting) {
   CAIRN_ASSIGN_OR_RETURN(const FBetaOptions options, ReadFBeta(config));
   CAIRN_RETURN_IF_ERROR(CheckVector(setting));
+  CAIRN_RETURN_IF_ERROR(CheckClassId(config, setting));
   return CreateFBeta(options, setting.classes());
 }
 
@@ -249,12 +259,17 @@ Created R2(const Config& config, const Setting& setting) {
   if (config.num_regressors() < 0) {
     return Bad("'num_regressors' is ", config.num_regressors(), "; it must be at least 0");
   }
+  if (config.has_class_id() && config.has_class_aggregation()) {
+    return Bad("'class_id' is the score of one class; it has no 'class_aggregation'");
+  }
   CAIRN_RETURN_IF_ERROR(CheckVector(setting));
+  CAIRN_RETURN_IF_ERROR(CheckClassId(config, setting));
   return CreateR2(setting.classes());
 }
 
 MetricResult ResultOfR2(const Config& config) {
   const R2Options options = {.weighted = config.class_aggregation() == "variance_weighted_average",
+                             .class_id = config.has_class_id() ? config.class_id() : -1,
                              .regressors = config.num_regressors()};
   return [options](absl::Span<const double> state) { return R2Result(options, state); };
 }
@@ -315,9 +330,9 @@ const std::vector<KnownMetric>& KnownMetrics() {
       {"one_hot_mean_iou", {"num_classes"}, kOneHot, Iou<false>, ResultOfIou},
       {"one_hot_iou", {"num_classes", "target_class_ids"}, kOneHot, Iou<true>, ResultOfIou},
       {"binary_iou", {"target_class_ids", "threshold"}, kNumbers, BinaryIou, ResultOfIou},
-      {"f1_score", {"average", "threshold"}, kNumbers, FBeta, ResultOfFBeta},
-      {"fbeta_score", {"average", "beta", "threshold"}, kNumbers, FBeta, ResultOfFBeta},
-      {"r2_score", {"class_aggregation", "num_regressors"}, kNumbers, R2, ResultOfR2},
+      {"f1_score", {"average", "class_id", "threshold"}, kNumbers, FBeta, ResultOfFBeta},
+      {"fbeta_score", {"average", "class_id", "beta", "threshold"}, kNumbers, FBeta, ResultOfFBeta},
+      {"r2_score", {"class_aggregation", "class_id", "num_regressors"}, kNumbers, R2, ResultOfR2},
       {"pearson_correlation", {}, kNumbers, CorrelationOf<false>, mean},
       {"concordance_correlation", {}, kNumbers, CorrelationOf<true>, mean},
       {"root_mean_squared_error", {}, kNumbers, RootMeanSquaredError, Result<RootMeanResult>},

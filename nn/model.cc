@@ -1,5 +1,7 @@
 #include "nn/model.h"
 
+#include <algorithm>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -73,10 +75,25 @@ absl::StatusOr<int> FindNode(const std::string& name, const NodesByName& nodes) 
   return absl::InvalidArgumentError(absl::StrCat("the model has no layer '", name, "'"));
 }
 
-// The number of steps of the mask that a node has or computes.
-int64_t MaskSteps(const Layer& layer) {
-  const Shape& shape = layer.output().shape;
-  return layer.computes_mask() ? shape[0] : ElementCount(shape);
+// The number of steps of the mask that a node has or writes.
+int64_t MaskSteps(const Model::Node& node) {
+  const Shape& shape = node.layer->output().shape;
+  return node.writes_mask ? shape[0] : ElementCount(shape);
+}
+
+// INVALID_ARGUMENT: the mask of a node is not one of `shape`.
+absl::Status CheckMask(const Model::Node& mask, const char* of, const Shape& shape) {
+  if (!shape.empty() && MaskSteps(mask) == shape[0]) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the mask of layer '", mask.layer->name(),
+                                                 "' has ", MaskSteps(mask), " steps, the ", of, " ",
+                                                 ShapeText(shape)));
+}
+
+// Keras leaves the masked steps of an input out of these layers, so that their values depend on the
+// masks.
+bool MergesValidSteps(const Layer& layer) {
+  const std::string& name = layer.class_name();
+  return name == "Maximum" || name == "Minimum" || name == "Multiply";
 }
 
 // Text ends at the first layer: each text has one StringLookup, and nothing else has one.
@@ -183,7 +200,6 @@ absl::Status Model::ShareVariables(const proto::LayerSpec& spec, const NodesByNa
 // Connects the masks of the node's inputs and appends the mask of its output to masks_.
 absl::Status Model::ConnectMasks(Node* node) {
   const Layer& layer = *node->layer;
-  int passed = -1;
   for (size_t i = 0; i < node->inputs.size(); ++i) {
     const int mask = masks_[node->inputs[i]];
     if (mask >= 0 && layer.refuses_mask()) {
@@ -191,27 +207,53 @@ absl::Status Model::ConnectMasks(Node* node) {
           absl::StrCat("its input has the mask of layer '", nodes_[mask].layer->name(),
                        "', and masked steps are not supported in this layer"));
     }
-    if (layer.uses_mask()) {
-      node->masks.push_back(mask);
-      if (mask >= 0 && MaskSteps(*nodes_[mask].layer) != layer.inputs()[i].shape[0]) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("the mask of layer '", nodes_[mask].layer->name(), "' has ",
-                         MaskSteps(*nodes_[mask].layer), " steps, the input ",
-                         ShapeText(layer.inputs()[i].shape)));
-      }
+    if (!layer.uses_mask()) continue;
+    node->masks.push_back(mask);
+    if (mask >= 0) {
+      CAIRN_RETURN_IF_ERROR(CheckMask(nodes_[mask], "input", layer.inputs()[i].shape));
     }
-    // A layer that uses masks passes only the mask of its first input.
-    if (!layer.passes_mask() || mask < 0 || (layer.uses_mask() && i > 0)) continue;
-    if (passed >= 0 && passed != mask) {
-      return absl::InvalidArgumentError("its inputs have different masks, which is not supported");
-    }
-    passed = mask;
   }
+  int made = -1;
   if (layer.makes_mask()) {
-    passed = layer.computes_mask() ? static_cast<int>(nodes_.size()) : node->inputs[0];
+    node->writes_mask = layer.computes_mask();
+    made = node->writes_mask ? static_cast<int>(nodes_.size()) : node->inputs[0];
+  } else if (layer.mask_merge() != Layer::MaskMerge::kNone) {
+    CAIRN_ASSIGN_OR_RETURN(made, MergeMasks(node));
+  } else if (layer.passes_mask() && !node->inputs.empty()) {
+    made = masks_[node->inputs[0]];
   }
-  masks_.push_back(passed);
+  masks_.push_back(made);
   return absl::OkStatus();
+}
+
+absl::StatusOr<int> Model::MergeMasks(Node* node) const {
+  const Layer& layer = *node->layer;
+  const bool joins = layer.mask_merge() == Layer::MaskMerge::kJoin;
+  std::vector<int> masks;
+  for (const int input : node->inputs) masks.push_back(masks_[input]);
+  const auto missing = std::count(masks.begin(), masks.end(), -1);
+  const bool has_one = missing < static_cast<int64_t>(masks.size());
+  if (!has_one) return -1;
+  // Equal masks need no union.
+  const bool is_same =
+      std::count(masks.begin(), masks.end(), masks[0]) == static_cast<int64_t>(masks.size());
+  if (!joins && is_same) return masks[0];
+  if (MergesValidSteps(layer)) {
+    return absl::InvalidArgumentError(
+        "its inputs have different masks, or only some have one; Keras then leaves the masked "
+        "steps "
+        "of an input out, which is not supported in this layer (Add, Subtract, Average and "
+        "Concatenate take them)");
+  }
+  if (!joins && missing > 0) return -1;
+  for (size_t i = 0; i < masks.size(); ++i) {
+    if (masks[i] < 0) continue;
+    const Shape& shape = joins ? layer.inputs()[i].shape : layer.output().shape;
+    CAIRN_RETURN_IF_ERROR(CheckMask(nodes_[masks[i]], joins ? "input" : "output", shape));
+  }
+  node->masks = std::move(masks);
+  node->writes_mask = true;
+  return static_cast<int>(nodes_.size());
 }
 
 absl::Status Model::AddInputs(const proto::ModelSpec& spec) {

@@ -42,9 +42,11 @@ class Model {
     std::unique_ptr<const Layer> layer;
     // Indices into nodes(), all smaller than this node's.
     std::vector<int> inputs;
-    // By input, if the layer uses masks: the node whose output is the mask (zero: the step is
-    // masked) or whose layer computes it (Layer::computes_mask), or -1. Empty otherwise.
+    // By input, if the layer uses masks or merges different ones: the node whose output is the mask
+    // (zero: the step is masked) or whose kernel writes it, or -1. Empty otherwise.
     std::vector<int> masks;
+    // Whether the kernel writes the mask of the output: it computes or merges masks.
+    bool writes_mask = false;
     // The node that owns the variables, if this node is a further call of its layer; otherwise -1.
     int owner = -1;
     // The layer's variables start at variables()[first_variable], in the layer's order.
@@ -56,6 +58,8 @@ class Model {
   // tensor that is too large.
   static absl::StatusOr<std::unique_ptr<Model>> Create(const proto::ModelSpec& spec);
 
+  // By node: the node whose output is, or whose kernel writes, the mask of its output, or -1.
+  const std::vector<int>& masks() const { return masks_; }
   // The inputs in the order of Executor::Batch::inputs.
   const std::vector<Input>& inputs() const { return inputs_; }
   // The outputs in Keras's order; at least one.
@@ -77,6 +81,8 @@ class Model {
 
   Model() = default;
   absl::Status ConnectMasks(Node* node);
+  // Merges the masks of the node's inputs and returns that of its output, or -1.
+  absl::StatusOr<int> MergeMasks(Node* node) const;
   absl::Status AddVariables(const proto::LayerSpec& spec, const NodesByName& nodes, Node* node);
   absl::Status ShareVariables(const proto::LayerSpec& spec, const NodesByName& nodes,
                               Node* node) const;
@@ -91,8 +97,6 @@ class Model {
   std::vector<Input> inputs_;
   std::vector<int> input_nodes_;
   std::vector<Output> outputs_;
-  // By node: the node whose output is, or whose layer computes, the mask of this node's output, or
-  // -1.
   std::vector<int> masks_;
 };
 

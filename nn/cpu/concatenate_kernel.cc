@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "nn/cpu/kernels.h"
+#include "nn/cpu/merged_mask.h"
 #include "nn/layers/concatenate.h"
 
 namespace cairn::nn {
@@ -10,7 +11,7 @@ namespace {
 class ConcatenateKernel : public Kernel {
  public:
   ConcatenateKernel(const ConcatenateLayer& layer, const KernelContext& context)
-      : rows_(context.options.examples) {
+      : layer_(layer), examples_(context.options.examples), rows_(examples_) {
     const Shape& output = layer.output().shape;
     for (int64_t i = 0; i < layer.axis(); ++i) rows_ *= output[i];
     for (const TensorSpec& input : layer.inputs()) {
@@ -27,6 +28,7 @@ class ConcatenateKernel : public Kernel {
                widths_[i]);
       offset += widths_[i];
     }
+    WriteMergedMask(layer_, examples_, arguments);
     return absl::OkStatus();
   }
 
@@ -49,6 +51,8 @@ class ConcatenateKernel : public Kernel {
     }
   }
 
+  const ConcatenateLayer& layer_;
+  const int64_t examples_;
   // The axes before the concatenated one, with the batch, are rows; that axis and the following
   // ones are the width of a row.
   int64_t rows_;

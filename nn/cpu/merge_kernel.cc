@@ -5,6 +5,7 @@
 #include "common/simd.h"
 #include "nn/cpu/aligned_buffer.h"
 #include "nn/cpu/kernels.h"
+#include "nn/cpu/merged_mask.h"
 #include "nn/layers/axis_mapping.h"
 #include "nn/layers/merge.h"
 
@@ -46,7 +47,8 @@ CAIRN_SIMD void MultiplyInto(int64_t count, const float* from, float* to) {
 class MergeKernel : public Kernel {
  public:
   MergeKernel(const MergeLayer& layer, const KernelContext& context)
-      : kind_(layer.kind()),
+      : layer_(layer),
+        kind_(layer.kind()),
         examples_(context.options.examples),
         count_(examples_ * ElementCount(layer.output().shape)),
         views_(layer.inputs().size()),
@@ -74,6 +76,7 @@ class MergeKernel : public Kernel {
     if (kind_ == Kind::kAverage) {
       Scale(count_, 1.0f / static_cast<float>(inputs_.size()), arguments.output, arguments.output);
     }
+    WriteMergedMask(layer_, examples_, arguments);
     return absl::OkStatus();
   }
 
@@ -153,6 +156,7 @@ class MergeKernel : public Kernel {
     }
   }
 
+  const MergeLayer& layer_;
   const Kind kind_;
   const int64_t examples_;
   const int64_t count_;

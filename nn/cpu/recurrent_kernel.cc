@@ -120,7 +120,7 @@ class RecurrentKernel : public Kernel {
       return false;
     }
     const int64_t example = place.unit / units_;
-    return mask_[example * steps_ + passes_[pass].at(place.step[pass])] == 0;
+    return mask_[example * steps_ + passes_[pass].MaskedStep(place.step[pass])] == 0;
   }
 
   float Value(int pass, const Place& place) const {

@@ -32,6 +32,7 @@ class RecurrentPassKernel {
   const float* StateAfter(int64_t step) const { return States(h_, step + 1); }
   const float* LastState(int state) const { return States(state == 0 ? h_ : c_, pass_.steps); }
   int64_t at(int64_t step) const { return pass_.goes_backwards ? pass_.steps - 1 - step : step; }
+  int64_t MaskedStep(int64_t step) const { return pass_.MaskedStep(at(step)); }
 
   // Before Backward the caller clears the gradients and adds those with respect to StateAfter(step)
   // and LastState(state).
@@ -57,7 +58,7 @@ class RecurrentPassKernel {
     return buffer.get() + step * examples_ * width_;
   }
   bool IsMasked(const int32_t* mask, int64_t example, int64_t step) const {
-    return mask != nullptr && mask[example * pass_.steps + at(step)] == 0;
+    return mask != nullptr && mask[example * pass_.steps + MaskedStep(step)] == 0;
   }
   void AllocateGradients(const DnnlContext* context);
   void KeepMaskedStates(const int32_t* mask, int64_t step);

@@ -2,6 +2,7 @@
 
 #include "nn/cuda/kernels.h"
 #include "nn/cuda/loops.h"
+#include "nn/cuda/merged_mask.h"
 #include "nn/layers/concatenate.h"
 
 namespace cairn::nn::cuda {
@@ -20,7 +21,10 @@ void CopyRows(Context* context, int64_t rows, int64_t width, const float* from, 
 class ConcatenateKernel final : public Kernel {
  public:
   ConcatenateKernel(const ConcatenateLayer& layer, const KernelContext& context)
-      : context_(context.cuda), rows_(context.options.examples) {
+      : context_(context.cuda),
+        layer_(layer),
+        examples_(context.options.examples),
+        rows_(examples_) {
     const Shape& output = layer.output().shape;
     for (int64_t i = 0; i < layer.axis(); ++i) rows_ *= output[i];
     for (const TensorSpec& input : layer.inputs()) {
@@ -37,6 +41,7 @@ class ConcatenateKernel final : public Kernel {
                arguments.output + offset, output_width_);
       offset += widths_[i];
     }
+    WriteMergedMask(context_, layer_, examples_, arguments);
     return absl::OkStatus();
   }
 
@@ -53,6 +58,8 @@ class ConcatenateKernel final : public Kernel {
 
  private:
   Context* const context_;
+  const ConcatenateLayer& layer_;
+  const int64_t examples_;
   // The axes before the concatenated one, with the batch, are rows; that axis and the following
   // ones are the width of a row.
   int64_t rows_;

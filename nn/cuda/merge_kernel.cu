@@ -4,6 +4,7 @@
 #include "nn/cuda/gather.h"
 #include "nn/cuda/kernels.h"
 #include "nn/cuda/loops.h"
+#include "nn/cuda/merged_mask.h"
 #include "nn/layers/axis_mapping.h"
 #include "nn/layers/merge.h"
 
@@ -77,6 +78,7 @@ class MergeKernel final : public Kernel {
  public:
   MergeKernel(const MergeLayer& layer, const KernelContext& context)
       : context_(context.cuda),
+        layer_(layer),
         kind_(layer.kind()),
         examples_(context.options.examples),
         count_(examples_ * ElementCount(layer.output().shape)),
@@ -107,6 +109,7 @@ class MergeKernel final : public Kernel {
     if (kind_ == Kind::kAverage) {
       Scale(context_, count_, Share(), arguments.output, arguments.output);
     }
+    WriteMergedMask(context_, layer_, examples_, arguments);
     return absl::OkStatus();
   }
 
@@ -152,6 +155,7 @@ class MergeKernel final : public Kernel {
   }
 
   Context* const context_;
+  const MergeLayer& layer_;
   const Kind kind_;
   const int64_t examples_;
   const int64_t count_;

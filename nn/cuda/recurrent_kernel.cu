@@ -22,6 +22,7 @@ class RecurrentKernel final : public Kernel {
                .merge = layer.merge(),
                .returned_states = layer.returns_states() ? states_ : 0};
     zeroes_masked_steps_ = layer.zeroes_masked_steps();
+    output_.reverses_mask = first.reverses_mask;
     for (const RecurrentPass& pass : layer.passes()) {
       passes_.emplace_back(pass, context.options.examples, context.options.training, context_);
       output_.pass[passes_.size() - 1] = passes_.back().states();

@@ -28,6 +28,7 @@ struct RecurrentOutput {
   int64_t returned_states = 0;
   // The mask (examples, steps) if masked steps of the output are zero; else null.
   const int32_t* zeroing_mask = nullptr;
+  bool reverses_mask = false;  // As in RecurrentPass.
 
   constexpr int64_t rows() const { return returns_sequences ? steps : 1; }
   constexpr bool concatenates() const {
@@ -101,9 +102,12 @@ struct RecurrentOutput {
   }
 
  private:
+  __device__ int64_t MaskedStep(int64_t place) const {
+    return reverses_mask ? steps - 1 - place : place;
+  }
   __device__ bool IsZero(int64_t of, int64_t example, int64_t step) const {
     return zeroing_mask != nullptr && returns_sequences &&
-           zeroing_mask[example * steps + Position(pass[of], steps, step)] == 0;
+           zeroing_mask[example * steps + MaskedStep(Position(pass[of], steps, step))] == 0;
   }
 };
 

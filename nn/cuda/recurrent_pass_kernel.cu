@@ -78,7 +78,7 @@ CellStep RecurrentPassKernel::ForwardStep(const ForwardCall& call, int64_t step)
   if (pass_.states() == 2) s.c_before = Step(c_.data(), step, pass_.units);
   if (pass_.use_bias) s.bias = call.variables[pass_.first_variable + 2];
   if (pass_.use_bias && pass_.resets_after) s.h_bias = s.bias + width_;
-  if (call.mask != nullptr) s.mask = call.mask + at(step);
+  if (call.mask != nullptr) s.mask = call.mask + pass_.MaskedStep(at(step));
   s.mask_stride = pass_.steps;
   return s;
 }
@@ -176,7 +176,7 @@ CellStepBack RecurrentPassKernel::BackwardStep(const BackwardCall& call, int64_t
   if (pass_.resets_after) s.h_part = Step(h_parts_.data(), step, width_);
   if (pass_.states() == 2) s.c_before = Step(c_.data(), step, pass_.units);
   if (has_operands()) s.products = resets_before() ? 2 : cell_.gates;
-  if (call.mask != nullptr) s.mask = call.mask + at(step);
+  if (call.mask != nullptr) s.mask = call.mask + pass_.MaskedStep(at(step));
   return s;
 }
 

@@ -158,7 +158,15 @@ class Config {
     // Arguments of the call.
     config.erase("use_causal_mask");
     config.erase("ignores_mask");
-    config.erase("refuses_mask");
+    const std::vector<int>& masks = model_.nodes()[node].masks;
+    if (config.value("reverses_mask", false) && !masks.empty() && masks[0] >= 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("layer '", layer.name(), "' (", layer.class_name(),
+                       "): it was a cell of a stack that goes backwards over masked steps; the "
+                       "export has a layer "
+                       "for each cell, and Keras would mask other steps in it"));
+    }
+    config.erase("reverses_mask");
     config["name"] = names_[node];
     return LayerObject(layer.class_name(), std::move(config));
   }

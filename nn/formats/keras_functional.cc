@@ -16,10 +16,18 @@ namespace cairn::nn {
 namespace {
 
 // Keras 3 writes the layers that compute a mask; here masks follow from the layers (see
-// Layer::makes_mask). That of Masking is an Any of a NotEqual. Attention passes its mask through a
-// ConvertToTensor.
-bool IsMaskMaker(const nlohmann::json& class_name) {
-  return class_name == "NotEqual" || class_name == "Any" || class_name == "ConvertToTensor";
+// Layer::makes_mask and mask_merge). That of Masking is an Any of a NotEqual. Attention passes its
+// mask through a ConvertToTensor. Merging layers combine masks with LogicalOr; a Concatenate first
+// gives them the shapes of its inputs, and concatenates them.
+bool IsMaskMaker(const nlohmann::json& layer) {
+  static const auto* const kMakers = new std::set<std::string>{
+      "Any", "ConvertToTensor", "ExpandDims", "LogicalOr", "NotEqual", "OnesLike", "ZerosLike"};
+  const auto name = layer.find("class_name");
+  if (name == layer.end() || !name->is_string()) return false;
+  if (name->get<std::string>() != "Concatenate")
+    return kMakers->count(name->get<std::string>()) > 0;
+  static const nlohmann::json::json_pointer dtype("/inbound_nodes/0/args/0/0/config/dtype");
+  return layer.contains(dtype) && layer.at(dtype) == "bool";
 }
 
 absl::Status CheckCalls(const CalledLayer& layer, const JsonNode& inbound) {
@@ -80,9 +88,11 @@ absl::StatusOr<std::vector<CalledLayer>> ReadCalledLayers(const JsonNode& layers
   std::vector<CalledLayer> called;
   std::set<std::string> mask_makers;
   for (const JsonNode& node : nodes) {
-    if (const auto name = node.Find("class_name"); name && IsMaskMaker(name->json())) {
-      CAIRN_ASSIGN_OR_RETURN(const proto::LayerSpec maker, ReadKerasLayer(node));
-      mask_makers.insert(maker.name());
+    if (IsMaskMaker(node.json())) {
+      CAIRN_ASSIGN_OR_RETURN(const JsonNode config, node.Member("config"));
+      CAIRN_ASSIGN_OR_RETURN(const JsonNode name, config.Member("name"));
+      if (!name.json().is_string()) return name.Error("is no text");
+      mask_makers.insert(name.json().get<std::string>());
       continue;
     }
     CAIRN_ASSIGN_OR_RETURN(called.emplace_back(), ReadCalledLayer(node, read_model));

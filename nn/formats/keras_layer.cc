@@ -145,10 +145,10 @@ proto::ModelSpec ExpandCells(const proto::LayerSpec& layer,
     while (!taken.insert(name).second) name += "_";
     rnn.set_name(name);
     rnn.add_inputs(below);
-    // The steps are reversed once. A mask is not reversed.
+    // The steps are reversed once. The mask that passes through the first layer is not.
     if (i > 0 && arguments.erase("go_backwards") > 0 &&
         layer.config().fields().at("go_backwards").bool_value()) {
-      arguments["refuses_mask"].set_bool_value(true);
+      arguments["reverses_mask"].set_bool_value(true);
     }
     if (i + 1 < cells.values_size()) {
       arguments["return_sequences"].set_bool_value(true);

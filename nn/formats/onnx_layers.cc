@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "common/status_macros.h"
 #include "nn/layers/create_layer.h"
+#include "nn/layers/layer_output.h"
 
 namespace cairn::nn {
 namespace {
@@ -97,6 +98,13 @@ OnnxArguments& OnnxArguments::Text(const char* name, const std::string& value) {
   return *this;
 }
 
+OnnxArguments& OnnxArguments::Texts(const char* name, const std::vector<std::string>& values) {
+  auto& list = *(*fields_.mutable_fields())[name].mutable_list_value();
+  list.Clear();
+  for (const std::string& value : values) list.add_values()->set_string_value(value);
+  return *this;
+}
+
 OnnxArguments& OnnxArguments::Numbers(const char* name, const std::vector<int64_t>& values) {
   return Numbers(name, std::vector<double>(values.begin(), values.end()));
 }
@@ -121,7 +129,8 @@ OnnxArguments& OnnxArguments::Pairs(const char* name,
 }
 
 bool OnnxLayers::IsInteger(int layer) const {
-  return entries_[layer].layer->output().type != proto::FLOAT32;
+  const Entry& entry = entries_[layer];
+  return entry.layer->output().type != proto::FLOAT32 || entry.spec.class_name() == "StringLookup";
 }
 
 std::string OnnxLayers::Unique(const std::string& name, const std::string& class_name) {
@@ -172,12 +181,27 @@ absl::StatusOr<int> OnnxLayers::Add(const std::string& name, const std::string& 
     specs.push_back(entries_[input].layer->output());
     entry.spec.add_inputs(entries_[input].spec.name());
   }
-  CAIRN_ASSIGN_OR_RETURN(entry.layer, CreateLayer(entry.spec, std::move(specs)));
+  if (class_name == kLayerOutput) {
+    CAIRN_ASSIGN_OR_RETURN(entry.layer,
+                           LayerOutputLayer::Create(entry.spec, *entries_[inputs.at(0)].layer));
+  } else {
+    CAIRN_ASSIGN_OR_RETURN(entry.layer, CreateLayer(entry.spec, std::move(specs)));
+  }
   CAIRN_RETURN_IF_ERROR(CheckedElementCount(entry.layer->output().shape).status());
   CAIRN_RETURN_IF_ERROR(CheckWeights(entry));
   entry.is_nonnegative = IsNonnegative(entry, AreNonnegative(inputs));
   entries_.push_back(std::move(entry));
   return static_cast<int>(entries_.size()) - 1;
+}
+
+int OnnxLayers::WithoutCast(int layer) const {
+  const Entry& entry = entries_[layer];
+  const auto& fields = entry.spec.config().fields();
+  const auto scale = fields.find("scale");
+  const bool is_cast = entry.spec.class_name() == "Rescaling" && IsInteger(entry.inputs[0]) &&
+                       fields.size() == 1 && scale != fields.end() &&
+                       scale->second.number_value() == 1;
+  return is_cast ? entry.inputs[0] : layer;
 }
 
 absl::Status OnnxLayers::Change(int layer, const OnnxArguments& more,
@@ -199,7 +223,7 @@ absl::StatusOr<int> OnnxLayers::Arranged(const OnnxValue& value,
   if (value.reversed >= 0) {
     return absl::InvalidArgumentError(
         "takes a sequence in the opposite order, which only the two directions of a bidirectional "
-        "layer may be");
+        "layer without used states may be");
   }
   std::vector<int> order;
   Shape result;

@@ -26,6 +26,7 @@ class OnnxArguments {
   OnnxArguments& Number(const char* name, double value);
   OnnxArguments& Flag(const char* name, bool value);
   OnnxArguments& Text(const char* name, const std::string& value);
+  OnnxArguments& Texts(const char* name, const std::vector<std::string>& values);
   OnnxArguments& Numbers(const char* name, const std::vector<int64_t>& values);
   OnnxArguments& Numbers(const char* name, const std::vector<double>& values);
   // A list of lists of two: paddings.
@@ -69,7 +70,10 @@ class OnnxLayers {
 
   const Entry& entry(int layer) const { return entries_[layer]; }
   const Shape& shape(int layer) const { return entries_[layer].layer->output().shape; }
+  // Whether the output has whole numbers, as the indices of a StringLookup are.
   bool IsInteger(int layer) const;
+  // The layer of integers that this one only makes floats of, or the layer itself.
+  int WithoutCast(int layer) const;
 
   // A layer whose output has one axis for each of `axes`, which are products of the value's
   // factors: the layer itself, or Reshape and Permute layers that follow it.

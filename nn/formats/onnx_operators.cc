@@ -380,6 +380,9 @@ OnnxOutputs ReadOnnxActivation(const OnnxCall& call) {
     if (op == name) return Activate(call, std::move(value), keras);
   }
   const std::string place = call.LayerName(0);
+  static const auto* const kLayers =
+      new std::set<std::string>{"Cos", "Log", "Reciprocal", "Sign", "Sin", "Sqrt"};
+  if (kLayers->count(op) > 0) return Elementwise(call, value, op, OnnxArguments(), place);
   if (op == "LeakyRelu") {
     const float slope = node.Float("alpha", 0.01f);
     return Elementwise(call, value, "LeakyReLU", OnnxArguments().Number("negative_slope", slope),

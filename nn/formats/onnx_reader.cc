@@ -1,6 +1,7 @@
 #include "nn/formats/onnx_reader.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "common/status_macros.h"
 #include "nn/formats/onnx_call.h"
 #include "nn/formats/onnx_constant.h"
+#include "nn/formats/onnx_encoding.h"
 #include "nn/formats/onnx_layers.h"
 #include "nn/formats/onnx_node.h"
 #include "nn/formats/onnx_operators.h"
@@ -35,77 +37,97 @@ constexpr size_t kRankMax = 8;
 absl::Status Error(const std::string& reason) { return absl::InvalidArgumentError(reason); }
 
 // All operators that are read.
-const std::map<std::string, OnnxOperator>& Operators() {
-  static const auto* const operators = new std::map<std::string, OnnxOperator>{
-      {"Add", ReadOnnxAdd},
-      {"AveragePool", ReadOnnxPool},
-      {"BatchNormalization", ReadOnnxBatchNormalization},
-      {"Cast", ReadOnnxCast},
-      {"Celu", ReadOnnxActivation},
-      {"Clip", ReadOnnxClip},
-      {"Concat", ReadOnnxConcat},
-      {"Conv", ReadOnnxConv},
-      {"ConvTranspose", ReadOnnxConvTranspose},
-      {"Div", ReadOnnxDiv},
-      {"Dropout", ReadOnnxDropout},
-      {"Einsum", ReadOnnxEinsum},
-      {"Elu", ReadOnnxActivation},
-      {"Exp", ReadOnnxActivation},
-      {"Expand", ReadOnnxExpand},
-      {"Flatten", ReadOnnxFlatten},
-      {"GRU", ReadOnnxRecurrent},
-      {"Gather", ReadOnnxGather},
-      {"Gelu", ReadOnnxActivation},
-      {"Gemm", ReadOnnxGemm},
-      {"GlobalAveragePool", ReadOnnxGlobalPool},
-      {"GlobalMaxPool", ReadOnnxGlobalPool},
-      {"GroupNormalization", ReadOnnxGroupNormalization},
-      {"HardSigmoid", ReadOnnxActivation},
-      {"HardSwish", ReadOnnxActivation},
-      {"Identity", ReadOnnxIdentity},
-      {"InstanceNormalization", ReadOnnxGroupNormalization},
-      {"LSTM", ReadOnnxRecurrent},
-      {"LayerNormalization", ReadOnnxLayerNormalization},
-      {"LeakyRelu", ReadOnnxActivation},
-      {"LogSoftmax", ReadOnnxSoftmax},
-      {"MatMul", ReadOnnxMatMul},
-      {"Max", ReadOnnxMax},
-      {"MaxPool", ReadOnnxPool},
-      {"Mean", ReadOnnxMean},
-      {"Min", ReadOnnxMin},
-      {"Mish", ReadOnnxActivation},
-      {"Mul", ReadOnnxMul},
-      {"Neg", ReadOnnxNeg},
-      {"PRelu", ReadOnnxPRelu},
-      {"Pad", ReadOnnxPad},
-      {"Pow", ReadOnnxPow},
-      {"RNN", ReadOnnxRecurrent},
-      {"ReduceMax", ReadOnnxReduce},
-      {"ReduceMean", ReadOnnxReduce},
-      {"ReduceSum", ReadOnnxReduce},
-      {"Relu", ReadOnnxActivation},
-      {"Reshape", ReadOnnxReshape},
-      {"Resize", ReadOnnxResize},
-      {"Selu", ReadOnnxActivation},
-      {"Shrink", ReadOnnxActivation},
-      {"Sigmoid", ReadOnnxActivation},
-      {"Slice", ReadOnnxSlice},
-      {"Softmax", ReadOnnxSoftmax},
-      {"Softplus", ReadOnnxActivation},
-      {"Softsign", ReadOnnxActivation},
-      {"Split", ReadOnnxSplit},
-      {"Squeeze", ReadOnnxSqueeze},
-      {"Sub", ReadOnnxSub},
-      {"Sum", ReadOnnxAdd},
-      {"Swish", ReadOnnxActivation},
-      {"Tanh", ReadOnnxActivation},
-      {"ThresholdedRelu", ReadOnnxActivation},
-      {"Transpose", ReadOnnxTranspose},
-      {"Unsqueeze", ReadOnnxUnsqueeze},
-      {"Upsample", ReadOnnxResize},
-  };
-  return *operators;
+constexpr std::pair<const char*, OnnxOperator> kOperators[] = {
+    {"Add", ReadOnnxAdd},
+    {"AveragePool", ReadOnnxPool},
+    {"BatchNormalization", ReadOnnxBatchNormalization},
+    {"Cast", ReadOnnxCast},
+    {"Celu", ReadOnnxActivation},
+    {"Clip", ReadOnnxClip},
+    {"Concat", ReadOnnxConcat},
+    {"Conv", ReadOnnxConv},
+    {"ConvTranspose", ReadOnnxConvTranspose},
+    {"Cos", ReadOnnxActivation},
+    {"Div", ReadOnnxDiv},
+    {"Dropout", ReadOnnxDropout},
+    {"Einsum", ReadOnnxEinsum},
+    {"Elu", ReadOnnxActivation},
+    {"Equal", ReadOnnxPartOfEncoding},
+    {"Exp", ReadOnnxActivation},
+    {"Expand", ReadOnnxExpand},
+    {"Flatten", ReadOnnxFlatten},
+    {"Floor", ReadOnnxPartOfEncoding},
+    {"GRU", ReadOnnxRecurrent},
+    {"Gather", ReadOnnxGather},
+    {"Gelu", ReadOnnxActivation},
+    {"Gemm", ReadOnnxGemm},
+    {"GlobalAveragePool", ReadOnnxGlobalPool},
+    {"GlobalMaxPool", ReadOnnxGlobalPool},
+    {"GroupNormalization", ReadOnnxGroupNormalization},
+    {"HardSigmoid", ReadOnnxActivation},
+    {"HardSwish", ReadOnnxActivation},
+    {"Identity", ReadOnnxIdentity},
+    {"InstanceNormalization", ReadOnnxGroupNormalization},
+    {"LSTM", ReadOnnxRecurrent},
+    {"LabelEncoder", ReadOnnxLabelEncoder},
+    {"LayerNormalization", ReadOnnxLayerNormalization},
+    {"LeakyRelu", ReadOnnxActivation},
+    {"Log", ReadOnnxActivation},
+    {"LogSoftmax", ReadOnnxSoftmax},
+    {"MatMul", ReadOnnxMatMul},
+    {"Max", ReadOnnxMax},
+    {"MaxPool", ReadOnnxPool},
+    {"Mean", ReadOnnxMean},
+    {"Min", ReadOnnxMin},
+    {"Mish", ReadOnnxActivation},
+    {"Mul", ReadOnnxMul},
+    {"Neg", ReadOnnxNeg},
+    {"PRelu", ReadOnnxPRelu},
+    {"Pad", ReadOnnxPad},
+    {"Pow", ReadOnnxPow},
+    {"RNN", ReadOnnxRecurrent},
+    {"Reciprocal", ReadOnnxActivation},
+    {"ReduceMax", ReadOnnxReduce},
+    {"ReduceMean", ReadOnnxReduce},
+    {"ReduceSum", ReadOnnxReduce},
+    {"Relu", ReadOnnxActivation},
+    {"Reshape", ReadOnnxReshape},
+    {"Resize", ReadOnnxResize},
+    {"Selu", ReadOnnxActivation},
+    {"Shrink", ReadOnnxActivation},
+    {"Sigmoid", ReadOnnxActivation},
+    {"Sign", ReadOnnxActivation},
+    {"Sin", ReadOnnxActivation},
+    {"Slice", ReadOnnxSlice},
+    {"Softmax", ReadOnnxSoftmax},
+    {"Softplus", ReadOnnxActivation},
+    {"Softsign", ReadOnnxActivation},
+    {"Split", ReadOnnxSplit},
+    {"Sqrt", ReadOnnxActivation},
+    {"Squeeze", ReadOnnxSqueeze},
+    {"Sub", ReadOnnxSub},
+    {"Sum", ReadOnnxAdd},
+    {"Swish", ReadOnnxActivation},
+    {"Tanh", ReadOnnxActivation},
+    {"ThresholdedRelu", ReadOnnxActivation},
+    {"Transpose", ReadOnnxTranspose},
+    {"Unsqueeze", ReadOnnxUnsqueeze},
+    {"Upsample", ReadOnnxResize},
+};
+
+// Null: there is no such operator.
+OnnxOperator FindOperator(const std::string& name) {
+  for (const auto& [known, read] : kOperators) {
+    if (name == known) return read;
+  }
+  return nullptr;
 }
+
+// Operators that are one layer together.
+struct Pattern {
+  std::vector<std::string> inputs;
+  std::function<OnnxOutputs(const OnnxCall&)> read;
+};
 
 class Reader {
  public:
@@ -224,18 +246,34 @@ class Reader {
         if (uses_.count(output) > 0) is_needed_[i] = true;
       }
       if (!is_needed_[i]) continue;
-      if (auto found = FindOnnxAttention(node, names)) {
-        for (const std::string& input : found->inputs) ++uses_[input];
-        attentions_[i] = *std::move(found);
-        continue;
-      }
-      if (auto found = FindOnnxActivation(node, names)) {
-        ++uses_[found->x];
-        activations_[i] = *std::move(found);
+      if (auto pattern = FindPattern(node, names)) {
+        for (const std::string& input : pattern->inputs) ++uses_[input];
+        patterns_[i] = *std::move(pattern);
         continue;
       }
       for (const std::string& input : node.input()) ++uses_[input];
     }
+  }
+
+  static std::optional<Pattern> FindPattern(const onnx::NodeProto& node, const OnnxNames& names) {
+    if (const auto found = FindOnnxAttention(node, names)) {
+      return Pattern{found->inputs, [attention = *found](const OnnxCall& call) {
+                       return ReadOnnxAttention(call, attention);
+                     }};
+    }
+    if (const auto found = FindOnnxActivation(node, names)) {
+      return Pattern{{found->x}, [activation = *found](const OnnxCall& call) {
+                       return ApplyOnnxActivation(call, activation);
+                     }};
+    }
+    if (const auto found = FindOnnxEncoding(node, names)) {
+      std::vector<std::string> inputs = {found->x};
+      if (!found->table.empty()) inputs.push_back(found->table);
+      return Pattern{std::move(inputs), [encoding = *found](const OnnxCall& call) {
+                       return ReadOnnxEncoding(call, encoding);
+                     }};
+    }
+    return std::nullopt;
   }
 
   // Whether ONNX's images of this input have their channels first: an operator that wants them so
@@ -309,11 +347,13 @@ class Reader {
     using Type = onnx::TensorProto;
     const std::map<int, const char*> types = {{Type::FLOAT, "float32"},   {Type::DOUBLE, "float32"},
                                               {Type::FLOAT16, "float32"}, {Type::INT64, "int64"},
-                                              {Type::INT32, "int32"},     {Type::UINT8, "uint8"}};
+                                              {Type::INT32, "int32"},     {Type::UINT8, "uint8"},
+                                              {Type::STRING, "string"}};
     const auto dtype = types.find(type.elem_type());
     if (dtype == types.end()) {
-      return Error(absl::StrCat("has the data type ", static_cast<int>(type.elem_type()),
-                                "; supported: float, double, float16, int64, int32, uint8"));
+      return Error(
+          absl::StrCat("has the data type ", static_cast<int>(type.elem_type()),
+                       "; supported: float, double, float16, int64, int32, uint8, string"));
     }
     const int batch = BatchAxis(type.shape());
     std::vector<int> axes;  // Of ONNX, in the order of the layer's.
@@ -377,7 +417,8 @@ class Reader {
   absl::Status ReadNode(int i) {
     const onnx::NodeProto& proto = graph_.node(i);
     const OnnxNode node(&proto, opset_);
-    if (!proto.domain().empty() && proto.domain() != "ai.onnx") {
+    const bool is_lookup = proto.domain() == "ai.onnx.ml" && proto.op_type() == "LabelEncoder";
+    if (!proto.domain().empty() && proto.domain() != "ai.onnx" && !is_lookup) {
       return node.Error(
           absl::StrCat("operators of the domain '", proto.domain(), "' are not supported"));
     }
@@ -386,12 +427,10 @@ class Reader {
     for (const std::string& output : proto.output()) {
       call.is_used.push_back(!output.empty() && uses_.count(output) > 0);
     }
-    const auto activation = activations_.find(i);
-    const auto attention = attentions_.find(i);
-    const bool is_pattern = activation != activations_.end() || attention != attentions_.end();
+    const auto pattern = patterns_.find(i);
+    const bool is_pattern = pattern != patterns_.end();
     std::vector<std::string> inputs(proto.input().begin(), proto.input().end());
-    if (activation != activations_.end()) inputs = {activation->second.x};
-    if (attention != attentions_.end()) inputs = attention->second.inputs;
+    if (is_pattern) inputs = pattern->second.inputs;
     bool has_values = false;
     for (const std::string& input : inputs) {
       CAIRN_ASSIGN_OR_RETURN(const OnnxConstant* const constant, ConstantOf(input));
@@ -404,18 +443,15 @@ class Reader {
       call.values.back()->is_exclusive = value->second.is_exclusive && uses_[input] == 1;
     }
     if (!has_values || proto.op_type() == "Shape") return ReadConstant(call);
-    const auto found = Operators().find(proto.op_type());
-    if (!is_pattern && found == Operators().end()) {
+    const OnnxOperator read = FindOperator(proto.op_type());
+    if (!is_pattern && read == nullptr) {
       return node.Error(
           absl::StrCat("this operator is not supported; supported: ",
-                       absl::StrJoin(Operators(), ", ", [](std::string* text, const auto& one) {
+                       absl::StrJoin(kOperators, ", ", [](std::string* text, const auto& one) {
                          absl::StrAppend(text, one.first);
                        })));
     }
-    OnnxOutputs outputs =
-        attention != attentions_.end()     ? ReadOnnxAttention(call, attention->second)
-        : activation != activations_.end() ? ApplyOnnxActivation(call, activation->second)
-                                           : found->second(call);
+    OnnxOutputs outputs = is_pattern ? pattern->second.read(call) : read(call);
     if (!outputs.ok()) return InNode(node, outputs.status());
     if (!is_pattern) CAIRN_RETURN_IF_ERROR(call.node.CheckAllRead());
     for (int k = 0; k < proto.output_size(); ++k) {
@@ -542,9 +578,8 @@ class Reader {
   std::unordered_map<std::string, const onnx::NodeProto*> producers_;
   // How often a value is used by what the outputs need.
   std::unordered_map<std::string, int> uses_;
-  std::vector<bool> is_needed_;                // By node.
-  std::map<int, OnnxActivation> activations_;  // By node that ends one.
-  std::map<int, OnnxAttention> attentions_;
+  std::vector<bool> is_needed_;      // By node.
+  std::map<int, Pattern> patterns_;  // By node that ends one.
   std::map<std::string, OnnxConstant> constants_;
   std::map<std::string, OnnxValue> values_;
 };

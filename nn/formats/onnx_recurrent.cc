@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "nn/layers/layer_output.h"
 
 namespace cairn::nn {
 namespace {
@@ -120,17 +121,39 @@ absl::StatusOr<Recurrence> ReadCell(const OnnxCall& call, const OnnxValue& x) {
     cell.use_bias = true;
     if (bias->shape != Shape{cell.directions, 2 * cell.width()}) return Error("has a wrong bias");
   }
-  // A state that is not zero, lengths of sequences, and peepholes.
+  // Lengths of sequences, states, and peepholes.
   for (size_t i = 4; i < call.values.size(); ++i) {
     const OnnxConstant* const given = call.ConstantOrNull(i);
-    const bool may_be_zero = i == 5 || i == 6;
-    if (call.HasValue(i) || (given != nullptr && !(may_be_zero && given->is_zero()))) {
-      return Error(absl::StrCat("has input ", i,
-                                ", which is not supported: initial states must be zero, sequences "
-                                "have one length"));
+    const bool is_state = i == 5 || i == 6;
+    if (is_state ? given == nullptr || given->is_zero() : given == nullptr && !call.HasValue(i)) {
+      continue;
     }
+    return Error(absl::StrCat("has input ", i,
+                              ", which is not supported: initial states must be zero or computed, "
+                              "sequences have one length"));
   }
   return cell;
+}
+
+// The layers of the initial states; none if they are zero.
+absl::StatusOr<std::vector<int>> ReadInitialStates(const OnnxCall& call, const Recurrence& cell) {
+  std::vector<int> states;
+  const size_t count = cell.gates == 4 ? 2 : 1;
+  for (size_t i = 5; i < 5 + count; ++i) {
+    if (!call.HasValue(i)) continue;
+    const OnnxValue& state = *call.values[i];
+    if (cell.directions == 2) {
+      return Error("has both directions and initial states; write one node for each direction");
+    }
+    if (state.rank() != 3 || state.AxisSize(0) != 1 || !state.IsBatch(1)) {
+      return Error("has an initial state that is not (1, batch, units)");
+    }
+    CAIRN_ASSIGN_OR_RETURN(states.emplace_back(), call.layers->Arranged(state, {state.axes[2]}));
+  }
+  if (!states.empty() && states.size() != count) {
+    return Error("has one initial state of the two of an LSTM");
+  }
+  return states;
 }
 
 // Rows of ONNX's gates (width, columns) as columns of Keras's (columns, width).
@@ -212,17 +235,44 @@ bool Flag(const OnnxLayers::Entry& entry, const char* name) {
   return found != entry.spec.config().fields().end() && found->second.bool_value();
 }
 
-// ONNX's Y and Y_h of a layer that returns the sequence, or the last output.
-std::vector<OnnxValue> Outputs(const Recurrence& cell, int layer, bool sequences) {
-  OnnxValue value{.layer = layer, .sizes = {cell.directions, cell.units}};
-  if (!sequences) {
-    value.axes = {{1}, {0}, {2}};
-    return {OnnxValue(), value};
-  }
-  value.sizes.insert(value.sizes.begin(), cell.steps);
+// A layer's last outputs as ONNX's Y_h or Y_c.
+OnnxValue LastOutput(const Recurrence& cell, int layer) {
+  return {.layer = layer, .sizes = {cell.directions, cell.units}, .axes = {{1}, {0}, {2}}};
+}
+
+// A layer's sequence as ONNX's Y.
+OnnxValue Sequence(const Recurrence& cell, int layer) {
+  OnnxValue value{.layer = layer, .sizes = {cell.steps, cell.directions, cell.units}};
   value.axes = {{1}, {2}, {0}, {3}};
   if (cell.goes_backwards && cell.steps > 1) value.reversed = 1;
-  return {value, OnnxValue()};
+  return value;
+}
+
+// ONNX's Y, Y_h and Y_c of a layer that returns its states.
+absl::StatusOr<std::vector<OnnxValue>> OutputsWithStates(const OnnxCall& call,
+                                                         const Recurrence& cell, int layer,
+                                                         bool sequences) {
+  const auto output = [&](int number) {
+    return call.layers->Add("", kLayerOutput, OnnxArguments().Number("output", number), {layer});
+  };
+  std::vector<OnnxValue> outputs(3);
+  if (sequences) {
+    CAIRN_ASSIGN_OR_RETURN(const int sequence, output(0));
+    outputs[0] = Sequence(cell, sequence);
+  }
+  // Keras has h and c of each direction.
+  const int states = cell.gates == 4 ? 2 : 1;
+  for (int state = 0; state < states; ++state) {
+    if (1 + state >= static_cast<int>(call.is_used.size()) || !call.is_used[1 + state]) continue;
+    CAIRN_ASSIGN_OR_RETURN(int last, output(1 + state));
+    if (cell.directions == 2) {
+      CAIRN_ASSIGN_OR_RETURN(const int backward, output(1 + states + state));
+      CAIRN_ASSIGN_OR_RETURN(
+          last, call.layers->Add("", "Concatenate", OnnxArguments(), {last, backward}));
+    }
+    outputs[1 + state] = LastOutput(cell, last);
+  }
+  return outputs;
 }
 
 }  // namespace
@@ -231,12 +281,12 @@ OnnxOutputs ReadOnnxRecurrent(const OnnxCall& call) {
   CAIRN_ASSIGN_OR_RETURN(const OnnxValue x, call.Value());
   CAIRN_ASSIGN_OR_RETURN(const Recurrence cell, ReadCell(call, x));
   const auto uses = [&](size_t i) { return i < call.is_used.size() && call.is_used[i]; };
-  if (uses(2)) return Error("its output 2, the state of the cell, is used");
-  if (uses(0) && uses(1) && cell.steps > 1 && (cell.goes_backwards || cell.directions == 2)) {
-    return Error("both the sequence and the last output of a layer that goes backwards are used");
-  }
   CAIRN_ASSIGN_OR_RETURN(const int input, call.layers->Arranged(x, {x.axes[0], x.axes[2]}));
+  std::vector<int> inputs = {input};
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<int> initial_states, ReadInitialStates(call, cell));
+  inputs.insert(inputs.end(), initial_states.begin(), initial_states.end());
   const bool sequences = uses(0);
+  const bool returns_states = uses(2) || (uses(0) && uses(1));
   std::vector<google::protobuf::Struct> configs;
   std::vector<OnnxWeight> weights;
   for (int direction = 0; direction < cell.directions; ++direction) {
@@ -244,6 +294,7 @@ OnnxOutputs ReadOnnxRecurrent(const OnnxCall& call) {
     arguments.Number("units", static_cast<double>(cell.units));
     arguments.Flag("use_bias", cell.use_bias);
     if (sequences) arguments.Flag("return_sequences", true);
+    if (returns_states) arguments.Flag("return_state", true);
     if (cell.gates == 3) arguments.Flag("reset_after", cell.resets_after);
     CAIRN_RETURN_IF_ERROR(ReadActivations(call, cell, direction, &arguments));
     CAIRN_ASSIGN_OR_RETURN(auto own, ReadWeights(call, cell, direction));
@@ -260,20 +311,11 @@ OnnxOutputs ReadOnnxRecurrent(const OnnxCall& call) {
     for (const auto& [name, value] : configs[0].fields()) arguments.Set(name.c_str(), value);
     if (cell.goes_backwards) arguments.Flag("go_backwards", true);
     CAIRN_ASSIGN_OR_RETURN(layer, call.layers->Add(call.LayerName(), cell.class_name, arguments,
-                                                   {input}, std::move(weights)));
+                                                   inputs, std::move(weights)));
   }
-  std::vector<OnnxValue> outputs = Outputs(cell, layer, sequences);
-  if (sequences && uses(1)) {
-    // The last step of the sequence.
-    CAIRN_ASSIGN_OR_RETURN(
-        const int last,
-        call.layers->Add(
-            "", "Cropping1D",
-            OnnxArguments().Numbers("cropping", std::vector<int64_t>{cell.steps - 1, 0}), {layer}));
-    outputs[0].is_exclusive = false;
-    outputs[1] = Outputs(cell, last, /*sequences=*/false)[1];
-  }
-  return outputs;
+  if (returns_states) return OutputsWithStates(call, cell, layer, sequences);
+  if (sequences) return std::vector<OnnxValue>{Sequence(cell, layer)};
+  return std::vector<OnnxValue>{OnnxValue(), LastOutput(cell, layer)};
 }
 
 absl::StatusOr<std::optional<OnnxValue>> MergeOnnxDirections(const OnnxCall& call, const char* mode,
@@ -285,10 +327,10 @@ absl::StatusOr<std::optional<OnnxValue>> MergeOnnxDirections(const OnnxCall& cal
   const OnnxLayers::Entry& backward = call.layers->entry(second.layer);
   const std::string& name = forward.spec.class_name();
   if ((name != "LSTM" && name != "GRU" && name != "SimpleRNN") ||
-      backward.spec.class_name() != name || forward.inputs != backward.inputs ||
-      Flag(forward, "go_backwards") || !Flag(backward, "go_backwards") || !first.is_exclusive ||
-      !second.is_exclusive || first.axes != second.axes || first.sizes != second.sizes ||
-      first.layer == second.layer) {
+      backward.spec.class_name() != name || forward.inputs.size() > 1 ||
+      forward.inputs != backward.inputs || Flag(forward, "go_backwards") ||
+      !Flag(backward, "go_backwards") || !first.is_exclusive || !second.is_exclusive ||
+      first.axes != second.axes || first.sizes != second.sizes || first.layer == second.layer) {
     return std::nullopt;
   }
   const bool sequences = Flag(forward, "return_sequences");

@@ -142,6 +142,12 @@ OnnxOutputs ReadOnnxCast(const OnnxCall& call) {
   CAIRN_ASSIGN_OR_RETURN(OnnxValue value, call.Value());
   const bool is_integer = call.layers->IsInteger(value.layer);
   if (to_float == !is_integer && to_float != to_integer) return One(std::move(value));
+  const int integers = call.layers->WithoutCast(value.layer);
+  if (to_integer && integers != value.layer) {
+    value.layer = integers;
+    value.is_exclusive = false;
+    return One(std::move(value));
+  }
   if (!to_float) return Error(absl::StrCat("casts to the data type ", to, "; numbers are float32"));
   CAIRN_ASSIGN_OR_RETURN(
       value.layer,

@@ -200,7 +200,7 @@ absl::StatusOr<json> TfjsLayerConfig(const proto::LayerSpec& layer) {
   }
   CAIRN_RETURN_IF_ERROR(TranslateArguments(layer, layer.class_name(), &config));
   config["name"] = layer.name();
-  for (const char* own : {"gradient_of_tfjs", "ignores_mask", "refuses_mask"}) config.erase(own);
+  for (const char* own : {"gradient_of_tfjs", "ignores_mask", "reverses_mask"}) config.erase(own);
   if (layer.class_name() == "InputLayer") TranslateInput(&config);
   if (layer.class_name() == "LeakyReLU" && config.contains("negative_slope")) {
     config["alpha"] = config["negative_slope"];

@@ -8,6 +8,7 @@
 #include "common/status_macros.h"
 #include "nn/formats/tfjs_layer_config.h"
 #include "nn/layers/layer_output.h"
+#include "nn/model.h"
 
 namespace cairn::nn {
 namespace {
@@ -41,7 +42,8 @@ bool IsTrue(const proto::LayerSpec& layer, const char* argument) {
   return found != layer.config().fields().end() && found->second.bool_value();
 }
 
-// TF.js masks a layer with initial states, too.
+// TF.js masks a layer with initial states, too. A merge of it ignores inputs without a mask, and a
+// step is valid only if it is valid in all others.
 absl::Status RefuseIgnoredMasks(const proto::ModelSpec& spec) {
   const proto::LayerSpec* ignores = nullptr;
   bool has_masks = false;
@@ -49,11 +51,36 @@ absl::Status RefuseIgnoredMasks(const proto::ModelSpec& spec) {
     if (IsTrue(layer, "ignores_mask")) ignores = &layer;
     has_masks = has_masks || layer.class_name() == "Masking" || IsTrue(layer, "mask_zero");
   }
-  if (ignores == nullptr || !has_masks) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "layer '", ignores->name(), "' (", ignores->class_name(),
-      "): Keras 3 ignores the mask of a layer with initial states and TF.js does not, so the "
-      "exported model would compute something else"));
+  if (!has_masks) return absl::OkStatus();
+  if (ignores != nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "layer '", ignores->name(), "' (", ignores->class_name(),
+        "): Keras 3 ignores the mask of a layer with initial states and TF.js does not, so the "
+        "exported model would compute something else"));
+  }
+  CAIRN_ASSIGN_OR_RETURN(const auto model, Model::Create(spec));
+  for (size_t i = 0; i < model->nodes().size(); ++i) {
+    const Model::Node& node = model->nodes()[i];
+    if (IsTrue(spec.layers(static_cast<int>(i)), "reverses_mask") && !node.masks.empty() &&
+        node.masks[0] >= 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("layer '", node.layer->name(), "' (", node.layer->class_name(),
+                       "): it was a cell of a stack that goes backwards over masked steps; the "
+                       "export has a layer "
+                       "for each cell, and TF.js would mask other steps in it"));
+    }
+    if (node.layer->mask_merge() == Layer::MaskMerge::kNone) continue;
+    int masked = 0;
+    for (const int input : node.inputs) masked += model->masks()[input] >= 0 ? 1 : 0;
+    if (!node.writes_mask && (masked == 0 || masked == static_cast<int>(node.inputs.size()))) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "layer '", node.layer->name(), "' (", node.layer->class_name(),
+        "): Keras 3 and TF.js merge the masks of its inputs in different ways, so the exported "
+        "model would compute something else"));
+  }
+  return absl::OkStatus();
 }
 
 json Call(const proto::LayerSpec& layer, const Connections& connections) {

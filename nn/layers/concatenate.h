@@ -18,8 +18,10 @@ class ConcatenateLayer : public Layer {
 
   // The axis, as an index into an example's shape.
   int64_t axis() const { return axis_; }
-  // Concatenation along the steps (axis 0) changes them, so the mask does not apply to the result.
-  bool passes_mask() const override { return axis_ > 0; }
+  // Axis 0 is that of the steps.
+  MaskMerge mask_merge() const override {
+    return axis_ == 0 ? MaskMerge::kJoin : MaskMerge::kUnion;
+  }
 
  private:
   ConcatenateLayer(Base base, TensorSpec output, int64_t axis)

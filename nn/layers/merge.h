@@ -19,7 +19,7 @@ class MergeLayer : public Layer {
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
   Kind kind() const { return kind_; }
-  bool passes_mask() const override { return true; }
+  MaskMerge mask_merge() const override { return MaskMerge::kUnion; }
 
  private:
   MergeLayer(Base base, TensorSpec output, Kind kind)

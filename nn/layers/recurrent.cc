@@ -168,7 +168,8 @@ absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::Finish(
     LayerConfig& config, Arguments arguments, std::vector<LayerVariable> variables) {
   // Arguments that readers of models set.
   arguments.ignores_mask = config.Bool("ignores_mask", false);
-  arguments.refuses_mask = config.Bool("refuses_mask", false);
+  const bool reverses_mask = config.Bool("reverses_mask", false);
+  for (RecurrentPass& pass : arguments.passes) pass.reverses_mask = reverses_mask;
   CheckInitialStates(arguments.passes, config);
   const std::vector<Shape> shapes = OutputShapes(arguments);
   TensorSpec output{.shape = shapes[0]};
@@ -199,7 +200,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> RecurrentLayer::CreateRnn(LayerConf
   const bool goes_backwards = config.Bool("go_backwards", false);
   const bool zeroes_masked_steps = config.Bool("zero_output_for_mask", false);
   ReadOptions(config);
-  config.Ignore({"ignores_mask", "refuses_mask"});
+  config.Ignore({"ignores_mask", "reverses_mask"});
   SequenceShape(config);
   if (!cell.has_value()) config.FailArgument("cell", kKnownCells);
   if (cell.has_value() && !IsCell(cell->spec.class_name())) {

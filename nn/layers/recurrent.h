@@ -56,6 +56,8 @@ struct RecurrentPass {
   bool resets_after = false;
   // If true, the pass runs from the last step to the first.
   bool goes_backwards = false;
+  // If true, the mask is that of the sequence in the opposite order.
+  bool reverses_mask = false;
   // During training the input is multiplied by InputFactor. The factors of a sequence are the same
   // at all steps (Gal & Ghahramani 2016).
   double dropout = 0;
@@ -81,6 +83,11 @@ struct RecurrentPass {
   }
   float StateFactor(uint64_t key, int64_t example, int64_t gate, int64_t unit) const {
     return StateFactors(key)((example * gates() + gate) * units + unit);
+  }
+
+  // The place in the mask of a place in the sequence.
+  constexpr int64_t MaskedStep(int64_t place) const {
+    return reverses_mask ? steps - 1 - place : place;
   }
 
   int64_t gates() const { return kind == Kind::kLstm ? 4 : kind == Kind::kGru ? 3 : 1; }
@@ -123,9 +130,7 @@ class RecurrentLayer : public Layer {
   bool uses_mask() const override { return !arguments_.ignores_mask; }
   bool passes_mask() const override { return arguments_.returns_sequences; }
   // With a mask of its own such a call computes 0 until the first valid step, in Keras.
-  bool refuses_mask() const override {
-    return arguments_.refuses_mask || (has_initial_states() && uses_mask());
-  }
+  bool refuses_mask() const override { return has_initial_states() && uses_mask(); }
 
  private:
   struct Arguments {
@@ -134,7 +139,6 @@ class RecurrentLayer : public Layer {
     bool returns_sequences = false;
     bool returns_states = false;
     bool ignores_mask = false;
-    bool refuses_mask = false;
     bool zeroes_masked_steps = false;
   };
   RecurrentLayer(Base base, TensorSpec output, std::vector<LayerVariable> variables,

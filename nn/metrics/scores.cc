@@ -89,6 +89,7 @@ double FBetaResult(const FBetaOptions& options, absl::Span<const double> state) 
   for (size_t c = 0; c < classes; ++c) {
     const double counts[3] = {state[c], state[classes + c], state[2 * classes + c]};
     const double score = FBeta(options.beta, counts[0], counts[1], counts[2]);
+    if (static_cast<int64_t>(c) == options.class_id) return score;
     sum += score;
     weighted_sum += score * (counts[0] + counts[2]);
     for (int i = 0; i < 3; ++i) totals[i] += counts[i];
@@ -112,18 +113,20 @@ double R2Result(const R2Options& options, absl::Span<const double> state) {
   const size_t classes = state.size() / 3;
   const double examples = state[0];
   if (examples == 0) return 0;
-  double score_sum = 0, weighted_sum = 0, variance_sum = 0;
+  double score_sum = 0, weighted_sum = 0, variance_sum = 0, score_of_class = 0;
   for (size_t c = 0; c < classes; ++c) {
     const double sum = state[1 + c];
     const double variance = state[1 + classes + c] - sum * sum / examples;
     const double residual = state[1 + 2 * classes + c];
     const double score = variance == 0 && residual != 0 ? 0 : 1 - residual / variance;
+    if (static_cast<int64_t>(c) == options.class_id) score_of_class = score;
     score_sum += score;
     weighted_sum += variance * score;
     variance_sum += variance;
   }
-  const double score =
-      options.weighted ? weighted_sum / variance_sum : score_sum / static_cast<double>(classes);
+  const double score = options.class_id >= 0 ? score_of_class
+                       : options.weighted    ? weighted_sum / variance_sum
+                                             : score_sum / static_cast<double>(classes);
   // Keras counts the labels of all classes.
   const double samples = examples * static_cast<double>(classes);
   const auto regressors = static_cast<double>(options.regressors);

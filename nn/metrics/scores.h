@@ -21,6 +21,7 @@ struct FBetaOptions {
   enum class Average { kMicro, kMacro, kWeighted };
 
   Average average = Average::kMacro;
+  int64_t class_id = -1;  // If not negative, the score of this class alone.
   double beta = 1;
   std::optional<float> threshold;
 };
@@ -34,6 +35,7 @@ double FBetaResult(const FBetaOptions& options, absl::Span<const double> state);
 struct R2Options {
   // The mean over classes is weighted by the variance of their labels.
   bool weighted = false;
+  int64_t class_id = -1;  // If not negative, the score of this class alone.
   // If positive, the result is adjusted to this number of independent variables.
   int64_t regressors = 0;
 };

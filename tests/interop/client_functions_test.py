@@ -134,6 +134,8 @@ class Weights(unittest.TestCase):
         model = keras.Sequential([
             keras.Input((8,)), tied, Transposed(tied), layers.Lambda(lambda v: v / 2 + 1),
             layers.Reshape((2, 4)), layers.Lambda(lambda v: ops.softmax(v, axis=1)), layers.Flatten(),
+            layers.Dense(12), layers.Reshape((4, 3)), layers.Lambda(lambda v: ops.glu(v, axis=1)),
+            layers.Flatten(), layers.Lambda(keras.activations.glu),
             layers.Dense(1, activation=lambda z: tf.math.log(1.0 + tf.exp(z)),
                          kernel_regularizer=lambda w: tf.reduce_sum(tf.abs(0.01 * w)))])
         same_as_keras(self, model, {"optimizer": "adam", "loss": "mse"}, x, y, epochs=2,
@@ -333,6 +335,91 @@ class Losses(unittest.TestCase):
             "weighted_metrics": [MyMetric]}
         names = same_as_keras(self, model, compiled, x, y, epochs=2, validation_split=0.25)
         self.assertLess({"my_metric", "lambda", "lambda_1", "cm", "weighted_my_metric"}, set(names))
+
+    def test_metrics_with_a_state(self):
+        """As Keras's guide and textbooks write them."""
+        class RootMeanSquaredError(keras.metrics.Metric):
+            def __init__(self, name="rmse", **kwargs):
+                super().__init__(name=name, **kwargs)
+                self.mse_sum = self.add_weight(name="mse_sum", initializer="zeros")
+                self.total_samples = self.add_weight(name="total_samples", initializer="zeros")
+
+            def update_state(self, y_true, y_pred, sample_weight=None):
+                y_true = ops.one_hot(y_true, num_classes=ops.shape(y_pred)[1])
+                self.mse_sum.assign_add(ops.sum(ops.square(y_true - y_pred)))
+                self.total_samples.assign_add(ops.shape(y_pred)[0])
+
+            def result(self):
+                return ops.sqrt(self.mse_sum / ops.cast(self.total_samples, "float32"))
+
+        class CategoricalTruePositives(keras.metrics.Metric):
+            def __init__(self, name="true_positives", **kwargs):
+                super().__init__(name=name, **kwargs)
+                self.true_positives = self.add_weight(name="tp", initializer="zeros")
+
+            def update_state(self, y_true, y_pred, sample_weight=None):
+                values = ops.equal(ops.cast(y_true, "int32"),
+                                   ops.cast(y_pred[:, 1] > 0.5, "int32"))
+                self.true_positives.assign(
+                    self.true_positives + ops.sum(ops.cast(values, "float32")))
+
+            def result(self):
+                return self.true_positives * 1
+
+        class MeanOfBatches(keras.metrics.Metric):
+            def __init__(self):
+                super().__init__(name="of_batches")
+                self.total = self.add_weight(name="total", initializer="zeros")
+                self.count = self.add_weight(name="count", initializer="zeros")
+
+            def update_state(self, y_true, y_pred, sample_weight=None):
+                self.total.assign_add(tf.reduce_mean(tf.square(y_pred)))
+                self.count.assign_add(1)
+
+            def result(self):
+                return {"of_batches": self.total / self.count, "batches": self.count * 1}
+
+        x, y = client.examples(192)
+        model = client.network()
+        compiled = {"optimizer": "sgd", "loss": "sparse_categorical_crossentropy", "metrics": [
+            RootMeanSquaredError(), "accuracy", CategoricalTruePositives(), MeanOfBatches()]}
+        there = same_as_keras(self, model, compiled, x, y, epochs=2, validation_data=(x[:96], y[:96]))
+        self.assertGreater(there["val_true_positives"][-1], 1)
+        results = cluster.evaluate(model, x[:32], y[:32], return_dict=True, verbose=0)
+        # In the first call Keras counts the trace of update_state as a batch.
+        for _ in range(2):
+            expected = model.evaluate(x[:32], y[:32], return_dict=True, verbose=0)
+        self.assertEqual(sorted(results), sorted(expected))
+        for name, value in expected.items():
+            self.assertAlmostEqual(results[name], value, 4, name)
+
+    def test_states_that_are_no_sums_are_refused(self):
+        class Largest(keras.metrics.Metric):
+            def __init__(self, how):
+                super().__init__(name="largest")
+                self.how, self.state = how, self.add_weight(name="state", initializer="zeros")
+
+            def update_state(self, y_true, y_pred, sample_weight=None):
+                self.how(self.state, ops.mean(y_pred))
+
+            def result(self):
+                return self.state
+
+        model = keras.Sequential([keras.Input((8,)), layers.Dense(1)])
+        for how, message in (
+                (lambda state, value: state.assign(ops.maximum(state, value)), "than its sum with"),
+                (lambda state, value: state.assign(0.9 * state + value), "than by a sum|than its sum"),
+                (lambda state, value: state.assign_add(value * state), "other than by a sum")):
+            model.compile("sgd", "mse", metrics=[Largest(how)])
+            with self.assertRaisesRegex(cairn.NotSupported, f"metric largest: .*{message}"):
+                cluster.fit(model, *rows())
+
+    def test_accuracy_of_labels_that_equal_outputs(self):
+        x, y = rows()
+        model = keras.Sequential([keras.Input((8,)), layers.Dense(1), layers.Lambda(ops.sign)])
+        same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse",
+                                    "metrics": [keras.metrics.Accuracy()]}, x, np.sign(y - 0.5),
+                      epochs=1)
 
     def test_losses_of_keras_in_functions(self):
         def loss(y_true, y_pred):

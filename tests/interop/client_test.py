@@ -365,6 +365,26 @@ class Callbacks(unittest.TestCase):
         same_as_keras(self, model, compiled, x, y, sample_weight=weights, epochs=3,
                       validation_data=(x[:99], y[:99], weights[:99]))
 
+    def test_metrics_that_are_vectors(self):
+        x, y = examples(128)
+        labels = np.eye(3, dtype="float32")[y + (x[:, 0] > 0.5)]
+        inputs = keras.Input((8,))
+        model = keras.Model(inputs, layers.Dense(3, activation="softmax")(inputs))
+        compiled = {"optimizer": "sgd", "loss": "categorical_crossentropy", "metrics": [
+            keras.metrics.F1Score(), keras.metrics.FBetaScore(beta=2.0, threshold=0.3),
+            keras.metrics.Precision(thresholds=[0.2, 0.4], class_id=1, name="p"), "accuracy",
+            keras.metrics.Recall([0.3, 0.4, 0.5]),
+            keras.metrics.R2Score(class_aggregation=None)]}
+        there = same_as_keras(self, model, compiled, x, labels, epochs=2,
+                              validation_data=(x[:50], labels[:50]))
+        self.assertEqual(np.shape(there["val_f1_score"]), (2, 3))
+        ours = cluster.evaluate(model, x[:32], labels[:32], return_dict=True, verbose=0)
+        for _ in range(2):  # In the first call Keras counts the labels of its trace, too.
+            theirs = model.evaluate(x[:32], labels[:32], return_dict=True, verbose=0)
+        self.assertEqual(sorted(ours), sorted(theirs))
+        for name, value in theirs.items():
+            np.testing.assert_allclose(ours[name], value, atol=1e-4, err_msg=name)
+
 
 class Errors(unittest.TestCase):
     def refused(self, text, model=None, **fit):
@@ -385,7 +405,6 @@ class Errors(unittest.TestCase):
             optimizer=keras.optimizers.SGD(gradient_accumulation_steps=2)))
         self.refused("reduction", network(
             loss=keras.losses.SparseCategoricalCrossentropy(reduction=None)))
-        self.refused("metric F1Score: average is None", network(metrics=[keras.metrics.F1Score()]))
         self.refused("remove_diagonal", network(loss=keras.losses.Circle(remove_diagonal=False)))
         self.refused("multi_label", network(metrics=[keras.metrics.AUC(multi_label=True)]))
         self.refused("metric lambda returns a float", network(metrics=[lambda y, p: 0.0]))

@@ -1,4 +1,5 @@
-"""Random small models in which the last states of a recurrent layer are the first ones of another."""
+"""Random small models in which the last states of a recurrent layer are the first ones of another, or
+masks meet."""
 
 import keras
 from keras import layers as L
@@ -49,6 +50,18 @@ def bidirectional_states(draw):
         [L.Flatten()(each) for each in (output, *decoded)])))
 
 
+def merged_masks(draw):
+    """Two sequences that meet, of which any may have a mask."""
+    inputs = [keras.Input((4,), dtype="int32") for _ in range(2)]
+    tensors = [L.Embedding(3, 3, mask_zero=draw.yes(), embeddings_initializer=keras.initializers
+                           .RandomNormal(seed=draw.seed()))(each) for each in inputs]
+    merge = draw.of(L.Add(), L.Average(), L.Concatenate(), L.Concatenate(axis=1))
+    tensor = merge([*tensors, *([L.Dense(3)(tensors[0])] if draw.yes() else [])])
+    layer = draw.of(L.LSTM(3), L.GRU(2, go_backwards=True), L.GlobalAveragePooling1D(),
+                    L.RNN([L.LSTMCell(2), L.GRUCell(3)], go_backwards=draw.yes()))
+    return keras.Model(inputs, head(layer(tensor)))
+
+
 def sequence_to_sequence(draw):
     """The model of the textbooks: it says 3 numbers for each of 5 steps."""
     encoder, decoder = keras.Input((4,), dtype="int32"), keras.Input((5,), dtype="int32")
@@ -62,4 +75,5 @@ def sequence_to_sequence(draw):
     return keras.Model([encoder, decoder], L.Dense(3, activation="softmax")(sequence))
 
 
-STATES = {"of layers and cells": states, "of Bidirectional": bidirectional_states}
+STATES = {"of layers and cells": states, "of Bidirectional": bidirectional_states,
+          "of merged masks": merged_masks}

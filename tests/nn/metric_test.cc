@@ -145,6 +145,16 @@ TEST(MetricTest, WrongArgumentsAreRefusedByName) {
               HasSubstr("'target_class_ids' has 4; it must be from 0"));
   EXPECT_THAT(ErrorOf(Config("f1_score"), "mse", {4}),
               HasSubstr("a metric is one number, so it must be micro, macro or weighted"));
+  config = Config("f1_score");
+  config.set_class_id(4);
+  EXPECT_THAT(ErrorOf(config, "mse", {4}), HasSubstr("'class_id' is 4; it must be from 0 to 3"));
+  config.set_average("macro");
+  EXPECT_THAT(ErrorOf(config, "mse", {4}), HasSubstr("'class_id' is the score of one class"));
+  config = Config("r2_score");
+  config.set_class_id(-1);
+  EXPECT_THAT(ErrorOf(config, "mse", {4}), HasSubstr("'class_id' is -1; it must be from 0 to 3"));
+  config.set_class_aggregation("uniform_average");
+  EXPECT_THAT(ErrorOf(config, "mse", {4}), HasSubstr("it has no 'class_aggregation'"));
   EXPECT_THAT(ErrorOf(Config("r2_score"), "mse", {4, 2}), HasSubstr("must have one axis"));
   EXPECT_THAT(ErrorOf(Config("pearson_correlation"), "mse", {1}), HasSubstr("needs at least 2"));
   EXPECT_THAT(ErrorOf(Config("precision_at_recall"), "mse", {1}), HasSubstr("from 0 to 1"));

@@ -207,6 +207,32 @@ Doubles ReferenceActivation(const Activation& activation, int64_t width, Doubles
 
 namespace {
 
+// Example by example: whether some input is valid at a step, or the steps of all inputs.
+Doubles ReferenceMergedMask(const ReferenceCall& call) {
+  Doubles merged;
+  const int64_t steps = call.layer.output().shape[0];
+  for (int64_t example = 0; example < call.batch.size; ++example) {
+    if (call.layer.mask_merge() == Layer::MaskMerge::kUnion) {
+      for (int64_t step = 0; step < steps; ++step) {
+        bool is_valid = false;
+        for (const Doubles* mask : call.masks) {
+          is_valid = is_valid || (*mask)[example * steps + step] != 0;
+        }
+        merged.push_back(is_valid ? 1 : 0);
+      }
+      continue;
+    }
+    for (size_t input = 0; input < call.masks.size(); ++input) {
+      const int64_t count = call.layer.inputs()[input].shape[0];
+      for (int64_t step = 0; step < count; ++step) {
+        const Doubles* const mask = call.masks[input];
+        merged.push_back(mask == nullptr || (*mask)[example * count + step] != 0 ? 1 : 0);
+      }
+    }
+  }
+  return merged;
+}
+
 // The outputs of all nodes.
 std::vector<Doubles> ReferenceOutputs(const Model& model, const ReferenceBatch& batch) {
   std::vector<Doubles> outputs(model.nodes().size());
@@ -223,11 +249,13 @@ std::vector<Doubles> ReferenceOutputs(const Model& model, const ReferenceBatch& 
       call.variables.push_back(&batch.variables[node.first_variable + v]);
     }
     for (int mask : node.masks) {
-      const bool is_computed = mask >= 0 && model.nodes()[mask].layer->computes_mask();
+      const bool is_computed = mask >= 0 && model.nodes()[mask].writes_mask;
       call.masks.push_back(mask < 0 ? nullptr : is_computed ? &masks[mask] : &outputs[mask]);
     }
     outputs[i] = ReferenceLayer(call);
-    if (node.layer->computes_mask()) masks[i] = ReferenceMask(call);
+    if (node.writes_mask) {
+      masks[i] = node.layer->computes_mask() ? ReferenceMask(call) : ReferenceMergedMask(call);
+    }
   }
   return outputs;
 }

@@ -32,7 +32,7 @@ class Pass {
     for (int64_t i = 0; i < pass_.steps; ++i) {
       const int64_t step = pass_.goes_backwards ? pass_.steps - 1 - i : i;
       const bool counts = call_.masks.empty() || call_.masks[0] == nullptr ||
-                          (*call_.masks[0])[example_ * pass_.steps + step] != 0;
+                          (*call_.masks[0])[example_ * pass_.steps + pass_.MaskedStep(step)] != 0;
       if (counts) Step(step, &h, &c);
       states.push_back(h);
     }
@@ -181,7 +181,7 @@ Doubles ReferenceRecurrent(const ReferenceCall& call) {
     for (int64_t i = layer.returns_sequences() ? 0 : steps - 1; i < steps; ++i) {
       const bool is_zero = layer.zeroes_masked_steps() && layer.returns_sequences() &&
                            !call.masks.empty() && call.masks[0] != nullptr &&
-                           (*call.masks[0])[example * steps + i] == 0;
+                           (*call.masks[0])[example * steps + layer.passes()[0].MaskedStep(i)] == 0;
       Doubles row = states[0][i];
       if (states.size() == 2 && layer.merge() == RecurrentLayer::Merge::kConcatenate) {
         row.insert(row.end(), states[1][i].begin(), states[1][i].end());

@@ -174,7 +174,7 @@ class Cluster:
             _build_with_texts(model, texts)
         output_names = lookups.output_names
         job = {"name": _job_name(name or model.name)}
-        job.update(objectives.fields(output_names))
+        job.update(objectives.fields(output_names, lookups.output_shapes))
         job["optimizer"] = translation.optimizer_field(
             model.optimizer, model_files.named_weights(lookups.model, lookups.rebuilt))
         job_callbacks, local_callbacks = translation.callback_fields(callbacks)
@@ -193,6 +193,7 @@ class Cluster:
                                             range(initial_epoch, epochs))
         if precision != "float32":
             job["precision"] = precision
+        objectives.batch_size = batch_size
         job.update(epochs=int(epochs), shuffle=bool(shuffle), seed=int(seed))
         if initial_epoch:
             job["initial_epoch"] = int(initial_epoch)
@@ -510,7 +511,7 @@ class Cluster:
                 source["rows"] = [0, _rows(inputs, steps, batch_size)]
             result = self.tool.objects("evaluate", str(trained.job), *trained.choice, "--data",
                                        json.dumps(source))[-1]
-        for key in ("evaluation", "epoch", "examples", "job", "checkpoint", "data"):
+        for key in ("evaluation", "epoch", "job", "checkpoint", "data"):
             result.pop(key, None)
         result = objectives.reported(result)
         if verbose:

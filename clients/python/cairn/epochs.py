@@ -1,6 +1,7 @@
 """Turns the progress of a job into the calls that Keras's callbacks get from fit."""
 
 import csv
+import itertools
 import math
 import os
 
@@ -70,6 +71,7 @@ class EpochLogs:
             self._end(self._epoch)
             self._begin(self._epoch + 1)
         if epoch == self._epoch and batch >= self.parts:
+            values["examples"] = min(batch * self._batch_size, self._examples)
             self.run.on_train_batch_end(batch // self.parts - 1, self._reported(values))
 
     def finish(self, status):
@@ -93,7 +95,7 @@ class EpochLogs:
         logs = self._reported(logs)
         validation = self._reported({
             key: _float(value) for key, value in self._evaluations.get(epoch, {}).items()
-            if key == "loss" or key in self._kinds})
+            if key in ("loss", "examples") or key in self._kinds})
         logs.update({"val_" + key: value for key, value in validation.items()})
         if self._logs_rate:
             logs["learning_rate"] = self._rate
@@ -139,7 +141,7 @@ class EpochLogs:
         return self._history.pop(epoch, [])
 
     def _training_logs(self, epoch):
-        """(loss and metrics of the epoch, those after each update), from the history of its batches."""
+        """(loss, metrics and `examples` of the epoch, those after each update), from the history."""
         batches = []
         for line in self._history_of(epoch):
             if line["loss"] is not None:
@@ -160,6 +162,10 @@ class EpochLogs:
             logs[key] = _float(logs[key])
             for update, end in zip(updates, ends):
                 update[key] = values[end - 1]
+        totals = list(itertools.accumulate(count for count, _ in batches))
+        logs["examples"] = totals[-1] if totals else 0
+        for update, end in zip(updates, ends):
+            update["examples"] = totals[end - 1]
         return logs, updates
 
 

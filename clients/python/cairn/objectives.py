@@ -4,7 +4,9 @@ Such a function runs once on symbolic tensors (tracing.py), and the job's model 
 are inputs, and its value is an output, whose loss is the mean of the output.
 """
 
+import contextlib
 import inspect
+import math
 import typing
 
 import keras
@@ -36,6 +38,32 @@ class _Value(typing.NamedTuple):
         return f"{self.output}_loss" if self.field == "loss" else f"{self.output}_value"
 
 
+class _StatefulMetric(typing.NamedTuple):
+    """A metric of a class of the script.
+
+    Its update_state only adds to its variables. The job's model computes what it adds, and result()
+    runs here, of the sums.
+    """
+
+    report: str  # What fit calls it.
+    metric: keras.metrics.Metric
+    states: list  # (variable, [output of the job's model, or a number for each batch]).
+
+    def results(self, values, kinds, examples, batches):
+        """{name: result}. values: of the outputs of the job's model, means over the examples."""
+        for variable, added in self.states:
+            total = 0.0
+            for each in added:
+                count = examples if kinds.get(each) == SUM else batches
+                total += (values[f"{each}_value"] if isinstance(each, str) else each) * count
+            variable.assign(np.full(variable.shape, total))
+        result = self.metric.result()
+        if isinstance(result, dict):
+            return {name: float(value) for name, value in result.items()}
+        result = keras.ops.convert_to_numpy(result)
+        return {self.report: result if result.ndim else float(result)}
+
+
 def _is_own(thing):
     return type(thing).__module__.split(".")[0] != "keras"
 
@@ -52,7 +80,11 @@ def is_own_loss(loss):
 
 
 def _own_metric(metric):
-    """(name, function) of a metric that is a function of the script; None of any other."""
+    """(name, function or object) of a metric that is of the script; None of any other."""
+    if isinstance(metric, keras.metrics.Metric) and _is_own(metric):
+        return metric.name, metric
+    if type(metric) is keras.metrics.Accuracy:
+        return metric.name, metric._fn
     if type(metric).__name__ == "MeanMetricWrapper" and not _is_own(metric):
         name, function = metric.name, metric._fn
         return (name, function) if is_own_loss(function) else None
@@ -92,6 +124,8 @@ class Objectives:
         self._values = []
         self._label_shapes = []
         self.whole_inputs = []  # Labels of whole numbers.
+        self._stateful = []  # _StatefulMetrics.
+        self.batch_size = 32  # Of an update.
         self._stands_in = []  # The outputs whose labels are zeros, since nothing takes them.
         self._names = {}
         self.losses = []  # Of the outputs of the job's model.
@@ -160,9 +194,40 @@ class Objectives:
                 add(value, f"{name}_objective", "loss", weights[i],
                     f"{prefix}loss" if prefix else "")
             for field, metric, function in own:
+                if isinstance(function, keras.metrics.Metric):
+                    self._trace_states(function, f"{name}_{field}_{metric}", prefix + metric, field,
+                                       labels_of(), output, trace, add)
+                    continue
                 value = _traced(f"metric {metric}", trace,
                                 lambda function=function: function(labels_of(), output))
                 add(value, f"{name}_{field}_{metric}", field, 0.0, prefix + metric)
+
+    def _trace_states(self, metric, name, report, field, labels, output, trace, add):
+        """Traces update_state of a metric of the script."""
+        what = f"metric {metric.name}"
+        if field != "metrics":
+            raise NotSupported(f"{what}: a metric class of the script can be among metrics, and not "
+                               f"among weighted_metrics")
+        variables = metric.variables
+        metric.reset_state()
+        if any(np.any(keras.ops.convert_to_numpy(each)) for each in variables):
+            raise NotSupported(f"{what}: its state does not begin with 0")
+        with _in_trace(what), trace.collecting(variables, output) as added:
+            metric.update_state(labels, output)
+        states = []
+        for variable in variables:
+            values = added[id(variable)]
+            for i, value in enumerate(values):
+                if tuple(getattr(value, "shape", ())) or tuple(variable.shape):
+                    raise NotSupported(f"{what}: its state {variable.name} is no single number")
+                if keras.backend.is_keras_tensor(value):
+                    output_name = f"{name}_{variable.name}_{i}"
+                    add(value, output_name, field, 0.0, "")
+                    values[i] = output_name
+                else:
+                    values[i] = float(value)
+            states.append((variable, values))
+        self._stateful.append(_StatefulMetric(report, metric, states))
 
     def _loss_of(self, loss, labels_of, output, trace):
         loss = compile_utils.get_loss(loss, labels_of(), output)
@@ -181,7 +246,7 @@ class Objectives:
         """kind_of: of the output with a name (Translation.kind_of)."""
         self._kinds = {each.output: kind_of(each.output) for each in self._values}
         for value in self._values:
-            if value.field != "loss" and self._kinds[value.output] == SUM:
+            if value.report and value.field != "loss" and self._kinds[value.output] == SUM:
                 raise NotSupported(f"metric {value.report} is a sum over the examples of a batch, and "
                                    f"a job's is a mean: use ops.mean")
         for output, is_divided in self._divided.items():
@@ -220,11 +285,11 @@ class Objectives:
     def job_outputs(self):
         return [*self.output_names, *(each.output for each in self._values)]
 
-    def fields(self, output_names):
-        """The job's `loss`, `loss_weights` and metrics."""
+    def fields(self, output_names, shapes):
+        """The job's `loss`, `loss_weights` and metrics. shapes: of the outputs."""
         self.output_names = output_names
         if not self._values:
-            fields = translation.objective_fields(self._compiled, output_names)
+            fields = translation.objective_fields(self._compiled, output_names, shapes)
             self.losses = fields["loss"] if isinstance(fields["loss"], list) else [fields["loss"]]
             self._compiled = None
             return fields
@@ -232,8 +297,8 @@ class Objectives:
         metrics = self._metrics(output_names)
         fields = {"loss": [], "loss_weights": [], "metrics": [], "weighted_metrics": []}
         for i in range(len(output_names)):
-            known = {what: [self._metric_field(each, i) for each in metrics[what][i]
-                            if not _own_metric(each)] for what in metrics}
+            known = {what: [field for each in metrics[what][i] if not _own_metric(each)
+                            for field in self._metric_fields(each, i)] for what in metrics}
             for what, values in known.items():
                 fields[what].append(values)
             is_known = losses[i] is not None and not is_own_loss(losses[i])
@@ -266,13 +331,13 @@ class Objectives:
         shape, output = self._label_shapes[i], self._shapes[i]
         return output[-1:] != (1,) and (len(shape) < len(output) or shape[-1:] == (1,))
 
-    def _metric_field(self, metric, i):
+    def _metric_fields(self, metric, i):
         if isinstance(metric, str) and metric.lower() in ("accuracy", "acc"):
             labels = keras.KerasTensor((None, *self._label_shapes[i]))
             found = compile_utils.get_metric(metric, labels,
                                              keras.KerasTensor((None, *self._shapes[i])))
-            return {**translation.metric_field(found), "as": metric}
-        return translation.metric_field(metric)
+            return [{**translation.metric_field(found), "as": metric}]
+        return translation.metric_fields(metric, self._shapes[i])
 
     def _report_names(self, fields, losses):
         """{what the job calls a loss or metric: what Keras calls it}, without what Keras has not."""
@@ -292,16 +357,26 @@ class Objectives:
         return names
 
     def reported(self, values):
-        """The values of a report of the job, under Keras's names."""
+        """The values of a report of the job, under Keras's names. Of `examples` examples."""
+        examples = values.get("examples", 0)
+        values = {key: value for key, value in values.items() if key != "examples"}
         if not self._values:
-            return values
-        return {self._names[key]: value for key, value in values.items() if key in self._names}
+            return translation.with_vectors(values)
+        reported = {self._names[key]: value for key, value in values.items() if key in self._names}
+        for each in self._stateful:
+            if examples:
+                reported.update(each.results(values, self._kinds, examples,
+                                             math.ceil(examples / self.batch_size)))
+        return translation.with_vectors(reported)
 
     def monitored(self, name):
         """The job's name for what a callback monitors."""
         if not self._values or not name:
             return name
         prefix = "val_" if name.startswith("val_") else ""
+        if any(name[len(prefix):] == each.report for each in self._stateful):
+            raise NotSupported(f"a callback monitors {name}, which is of a metric class of the script: "
+                               f"the job does not know its result")
         jobs = {value: key for key, value in reversed(self._names.items())}
         return prefix + jobs.get(name[len(prefix):], name[len(prefix):])
 
@@ -345,17 +420,23 @@ def _of_one_value(values):
     return ops.mean(values, axis=axes) if axes else values
 
 
-def _traced(what, trace, function, reduced=_of_one_value):
-    """The symbolic result of a function of the script, one number for each example or batch."""
+@contextlib.contextmanager
+def _in_trace(what):
+    """Says in errors what is traced."""
     try:
-        with trace.recording():
-            result = function()
+        yield
     except NotSupported as error:
         raise NotSupported(f"{what}: {error}") from error
     except Exception as error:
         raise NotSupported(f"{what} cannot be computed by a job, because it does not work with "
                            f"symbolic tensors, which stand for any labels and predictions: {error}"
                            ) from error
+
+
+def _traced(what, trace, function, reduced=_of_one_value):
+    """The symbolic result of a function of the script, one number for each example or batch."""
+    with _in_trace(what), trace.recording():
+        result = function()
     if not keras.backend.is_keras_tensor(result):
         raise NotSupported(f"{what} returns a {type(result).__name__} that does not depend on the "
                            f"labels and predictions")

@@ -279,15 +279,30 @@ def _item(op):
             continue
         begin, end = _range(op, each, shape[axis])
         if (begin, end) != (0, shape[axis]):
-            outer, inner = _product(current[:axis]), _product(current[axis + 1:])
-            tensor = op.reshape(tensor, [outer, shape[axis], inner])
-            tensor = op.add("Cropping2D", {"cropping": [[0, 0], [begin, shape[axis] - end]]}, tensor,
-                            [outer, end - begin, inner])
+            tensor = _part(op, tensor, current, axis, begin, end)
             current[axis] = end - begin
         if _is_slice(each):
             result.append(end - begin)
         axis += 1
     return op.reshape(tensor, result)
+
+
+def _part(op, tensor, shape, axis, begin, end):
+    """Elements of an axis of a tensor of this shape, with all axes before it as one."""
+    outer, inner = _product(shape[:axis]), _product(shape[axis + 1:])
+    tensor = op.reshape(tensor, [outer, shape[axis], inner])
+    return op.add("Cropping2D", {"cropping": [[0, 0], [begin, shape[axis] - end]]}, tensor,
+                  [outer, end - begin, inner])
+
+
+def _glu(op, tensor):
+    """The first half of an axis, multiplied by the sigmoid of the second one."""
+    [axis] = op.axes(op.config.get("axis", -1), tensor)
+    shape = list(op.known(tensor))
+    half = shape[axis] // 2
+    values, gates = (_part(op, tensor, shape, axis, begin, begin + half) for begin in (0, half))
+    shape[axis] = half
+    return op.reshape(op.times(values, op.apply("sigmoid", gates)), shape)
 
 
 def _is_slice(value):
@@ -563,7 +578,7 @@ _FAMILIES = {
     "ZerosLike": (_of_one(lambda op, x: op.rescale(x, 0.0)), ()),
     "OnesLike": (_of_one(lambda op, x: op.rescale(x, 0.0, 1.0)), ()),
     "Clip": (_of_one(_clip), ("x_min", "x_max")),
-    "LeakyRelu": (_of_one(_leaky_relu), ("negative_slope",)),
+    "LeakyRelu": (_of_one(_leaky_relu), ("negative_slope",)), "Glu": (_of_one(_glu), ("axis",)),
     "Less": (lambda op: _less(op, *_two(op)), ()),
     "Greater": (lambda op: _less(op, *_two(op)[::-1]), ()),
     "LessEqual": (lambda op: op.inverse(_less(op, *_two(op)[::-1])), ()),

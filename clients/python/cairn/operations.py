@@ -354,7 +354,8 @@ def _makes_masks(node):
         any(map(_makes_masks, config.get("layers", [])))
 
 
-_OF_MASKS = ("NotEqual", "Any", "ConvertToTensor")
+_OF_MASKS = ("NotEqual", "Any", "ConvertToTensor", "LogicalOr", "ExpandDims", "OnesLike", "ZerosLike",
+             "Concatenate")
 
 
 def _is_operation(node):

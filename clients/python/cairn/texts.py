@@ -104,6 +104,12 @@ class Lookups:
         """Those of the script's model."""
         return self.rebuilt.output_names if self.rebuilt else structure.output_names(self.model)
 
+    @property
+    def output_shapes(self):
+        """Those of an example, of the same outputs."""
+        model = getattr(self.model, "_functional", None) or self.model
+        return [tuple(each.shape[1:]) for each in model.outputs]
+
     def forget_model(self):
         """Without the models: a script's model may end while its job's data are still of use."""
         self.model = None

@@ -38,6 +38,7 @@ class Trace:
         self._noise = noise
         self._tensors = {}  # By id of the variable: the symbolic tensor.
         self._is_recording = False
+        self._added = {}  # By id of a variable whose sums are collected: the tensors.
         self._stack = contextlib.ExitStack()
 
     def __enter__(self):
@@ -61,8 +62,7 @@ class Trace:
         for name in _OPERATORS:
             self._set(Variable, name, self._operator(name))
         for name in "assign", "assign_add", "assign_sub":
-            self._set(Variable, name, self._refusing(name, "which a job cannot: its weights "
-                                                           "change in updates only"))
+            self._set(Variable, name, self._collecting(name))
         for kind in (Variable, keras.Variable):
             for name in ("__array__", "numpy", "__tf_tensor__"):
                 if name in vars(kind):
@@ -101,6 +101,41 @@ class Trace:
             yield
         finally:
             self._is_recording = before
+
+    @contextlib.contextmanager
+    def collecting(self, variables, output):
+        """Inside, what is added to the variables is recorded; yields {id of the variable: [value]}.
+
+        output: a tensor of examples, whose number ops.shape then has. None among the values stands
+        for that number.
+        """
+        axes = list(range(1, len(output.shape)))
+        self._added = {id(each): [] for each in variables}
+        original = ops.shape
+
+        def shape(x):
+            sizes = original(x)
+            if not keras.backend.is_keras_tensor(x) or not sizes or sizes[0] is not None:
+                return sizes
+            return (count(), *sizes[1:])
+
+        def count():
+            return ops.sum(ops.ones_like(ops.mean(output, axis=axes)))
+
+        try:
+            ops.shape = shape
+            with self.recording():
+                yield self._added
+            for values in self._added.values():
+                values[:] = [count() if each is None else each for each in values]
+        finally:
+            ops.shape = original
+            added, self._added = self._added, {}
+        states = [self._tensors.pop(id(each)) for each in variables if id(each) in self._tensors]
+        for state in states:
+            del self.weights[state._keras_history.operation.name]
+        if any(_depends_on(value, states) for values in added.values() for value in values):
+            raise NotSupported("its new state depends on its state other than by a sum")
 
     def tensor(self, variable):
         """The symbolic tensor of a weight."""
@@ -191,15 +226,32 @@ class Trace:
 
         return draw
 
-    def _refusing(self, name, reason):
+    def _collecting(self, name):
         original = vars(Variable)[name]
 
-        def method(variable, *args, **kwargs):
-            if self._is_recording:
-                raise NotSupported(f"{name} of weight {variable.path} is called, {reason}")
-            return original(variable, *args, **kwargs)
+        def method(variable, value, *args, **kwargs):
+            if not self._is_recording:
+                return original(variable, value, *args, **kwargs)
+            if id(variable) not in self._added:
+                raise NotSupported(f"{name} of weight {variable.path} is called, which a job cannot: "
+                                   f"its weights change in updates only")
+            if name == "assign":
+                value = self._sum_with(variable, value)
+            self._added[id(variable)].append(-value if name == "assign_sub" else value)
+            return variable
 
         return method
+
+    def _sum_with(self, variable, value):
+        """y of the sum of the variable and y, or of y and the variable."""
+        history = getattr(value, "_keras_history", None)
+        state = self._tensors.get(id(variable))
+        if history is not None and type(history.operation).__name__ == "Add":
+            terms = list(history.operation._inbound_nodes[history.node_index].arguments.args)
+            if len(terms) == 2 and any(each is state for each in terms):
+                return terms[1] if terms[0] is state else terms[0]
+        raise NotSupported(f"{variable.path} is assigned something else than its sum with a value: "
+                           f"use assign_add")
 
     def _converting(self, kind, name):
         original = vars(kind)[name]
@@ -213,6 +265,22 @@ class Trace:
             return original(variable, *args, **kwargs)
 
         return method
+
+
+def _depends_on(value, tensors):
+    """True if the symbolic tensor is computed of one of these."""
+    seen, open_ = set(), [value]
+    while open_:
+        each = open_.pop()
+        if id(each) in seen or not keras.backend.is_keras_tensor(each):
+            continue
+        seen.add(id(each))
+        if any(each is other for other in tensors):
+            return True
+        operation, index, _ = each._keras_history
+        if operation._inbound_nodes:
+            open_ += operation._inbound_nodes[index].input_tensors
+    return False
 
 
 def _random_modules():

@@ -66,8 +66,11 @@ _NAMES = {"KLDivergence": "kl_divergence", "AUC": "auc", "MeanIoU": "mean_iou", 
           "SparseTopKCategoricalAccuracy": "sparse_top_k_categorical_accuracy"}
 # What a metric requires to be said explicitly, because Keras's default means something else.
 _REQUIRED = {"MeanIoU": {"sparse_y_pred": False}, "IoU": {"sparse_y_pred": False}}
-# Arguments that make a metric a vector when they are None.
-_ONE_NUMBER = {"F1Score": "average", "FBetaScore": "average", "R2Score": "class_aggregation"}
+# Metrics of a number for each threshold.
+_OF_THRESHOLDS = ("Precision", "Recall", "TruePositives", "FalsePositives", "TrueNegatives",
+                  "FalseNegatives")
+# Arguments that make a metric a vector, with a number for each class, when they are None.
+_VECTORS = {"F1Score": "average", "FBetaScore": "average", "R2Score": "class_aggregation"}
 # sparse_y_true: the labels themselves tell.
 _IGNORED = {"name", "dtype", "fn", "reduction", "sparse_y_true"}
 
@@ -203,8 +206,39 @@ def needs_whole_batches(losses):
     return False
 
 
-def metric_field(metric):
-    """The entry in the job's metrics for one of compile's metrics. Its name is Keras's."""
+def metric_fields(metric, shape):
+    """The entries in the job's metrics for one of compile's metrics. Their name is Keras's.
+
+    shape: of the output. A metric that is a vector has an entry for each element, NAME[i].
+    """
+    thresholds = getattr(metric, "thresholds", None)
+    if type(metric).__name__ in _OF_THRESHOLDS and isinstance(thresholds, (list, tuple)) and \
+            len(thresholds) > 1:
+        one = metric_field(metric, {"thresholds": None})
+        return [{**one, "as": f"{metric.name}[{i}]", "thresholds": _number(each)}
+                for i, each in enumerate(thresholds)]
+    vector = _VECTORS.get(type(metric).__name__)
+    if vector and getattr(metric, vector) is None:
+        one = metric_field(metric, {vector: None})
+        return [{**one, "as": f"{metric.name}[{i}]", "class_id": i} for i in range(shape[-1])]
+    return [metric_field(metric)]
+
+
+def with_vectors(values):
+    """{name: value} with an array in place of the elements NAME[i] of a vector."""
+    joined = {}
+    for name, value in values.items():
+        element = re.fullmatch(r"(.*)\[\d+\]", name)
+        if element:
+            joined.setdefault(element[1], []).append(value)
+        else:
+            joined[name] = value
+    return {name: np.array(value) if isinstance(value, list) else value
+            for name, value in joined.items()}
+
+
+def metric_field(metric, without=()):
+    """The entry in the job's metrics for one of compile's metrics, without some of its arguments."""
     if isinstance(metric, str):
         if metric.lower() in ("accuracy", "acc"):
             return {"name": "accuracy", "as": metric}
@@ -221,10 +255,7 @@ def metric_field(metric):
                            f"cluster; use one of Keras's metrics")
     name = _refuse_unknown("metric", metric, _METRICS)
     config = {**metric.get_config(), **getattr(metric, "_fn_kwargs", {})}
-    vector = _ONE_NUMBER.get(name)
-    if vector and getattr(metric, vector) is None:
-        raise NotSupported(f"metric {name}: {vector} is None, which gives a number for each class; "
-                           f"a job's metric is one number")
+    config = {key: value for key, value in config.items() if key not in without}
     fields = _arguments(f"metric {name}", metric, config, _METRICS[name])
     return {"name": snake(name), **fields, "as": metric.name}
 
@@ -263,8 +294,11 @@ def metrics_of_outputs(what, metrics, output_names):
     return [list(metrics) if isinstance(metrics, (list, tuple)) else [metrics]]
 
 
-def objective_fields(compiled, output_names):
-    """`loss`, `loss_weights` and the metrics of the job, from compile's arguments."""
+def objective_fields(compiled, output_names, shapes):
+    """`loss`, `loss_weights` and the metrics of the job, from compile's arguments.
+
+    shapes: of the outputs.
+    """
     losses = for_outputs("loss", compiled.get("loss"), output_names)
     is_one = len(output_names) == 1
     for name, each in zip(output_names, losses):
@@ -274,8 +308,9 @@ def objective_fields(compiled, output_names):
     fields = {"loss": loss_field(losses[0]) if is_one else [loss_field(each) for each in losses]}
     for what in ("metrics", "weighted_metrics"):
         if compiled.get(what):
-            metrics = [[metric_field(each) for each in several] for several in
-                       metrics_of_outputs(what, compiled[what], output_names)]
+            metrics = [[field for each in several for field in metric_fields(each, shape)]
+                       for several, shape in zip(
+                           metrics_of_outputs(what, compiled[what], output_names), shapes)]
             fields[what] = metrics[0] if is_one else metrics
     if compiled.get("loss_weights") is not None:
         weights = for_outputs("loss_weights", compiled["loss_weights"], output_names)

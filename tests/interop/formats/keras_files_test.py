@@ -24,6 +24,8 @@ import results
 from cluster import Job
 
 TOLERANCE = 1e-5
+# What the export says of models that Keras would compute in another way.
+REFUSED = {"masked_stack": "a stack that goes backwards over masked steps"}
 
 
 def predictions(model, inputs):
@@ -53,6 +55,10 @@ def check(name, folder):
         job = Job(inside, file, inputs, shapes)
         predicted = job.predict()
         compare(f"{file} in", expected, predicted)
+        if name in REFUSED:
+            text = job.export("out.keras", fails=True)
+            assert REFUSED[name] in text, text
+            continue
         exported = keras.models.load_model(job.export("out.keras"))
         compare(f"{file} in, .keras out", predicted, predictions(exported, inputs))
         tensors = safetensors.numpy.load_file(job.export("out.safetensors"))

@@ -98,6 +98,17 @@ def states():
         L.Concatenate()([last, forward]))])
 
 
+def one_way_states():
+    """The same without a bidirectional layer."""
+    i, j = keras.Input((5, 2)), keras.Input((4, 3))
+    x, h, c = L.LSTM(3, return_state=True, return_sequences=True)(i)
+    y = L.SimpleRNN(3, return_sequences=True, go_backwards=True)(j, initial_state=h)
+    z, last, _ = L.LSTM(3, return_sequences=True, return_state=True)(y, initial_state=[h, c])
+    g, state = L.GRU(3, return_state=True)(z, initial_state=last)
+    return keras.Model([i, j], L.Dense(2)(L.Concatenate()(
+        [L.Flatten()(x), L.Flatten()(z), g, state])))
+
+
 def masked_states():
     """Keras 3 does not mask a layer that is called with initial states."""
     i, j = keras.Input((5,), dtype="int32"), keras.Input((4,), dtype="int32")
@@ -114,10 +125,38 @@ def stacked_cells():
     return keras.Model(i, L.Dense(2)(L.RNN(L.SimpleRNNCell(3))(x)))
 
 
+def masked_stack():
+    i = keras.Input((5,), dtype="int32")
+    x = L.Embedding(9, 3, mask_zero=True)(i)
+    x = L.RNN([L.LSTMCell(3), L.GRUCell(2), L.LSTMCell(4)], return_sequences=True,
+              go_backwards=True)(x)
+    return keras.Model(i, L.Dense(2)(L.GRU(3)(x)))
+
+
 def masking():
     i = keras.Input((5, 2))
     x = L.LSTM(3, return_sequences=True)(L.Masking(.5)(i))
     return keras.Model(i, L.Dense(2, activity_regularizer="l2")(L.GRU(3)(x)))
+
+
+def categories():
+    i, j = keras.Input((3,), dtype="int32"), keras.Input((1,), dtype="int32")
+    one_hot = L.CategoryEncoding(5, output_mode="one_hot")
+    ends = [L.CategoryEncoding(6)(i), L.Flatten()(one_hot(i)), one_hot(j),
+            L.Flatten()(L.Embedding(5, 2)(L.Flatten()(i)))]
+    return keras.Model([i, j], L.Dense(2)(L.Concatenate()(ends)))
+
+
+def merged_masks():
+    i, j = keras.Input((4,), dtype="int32"), keras.Input((4,), dtype="int32")
+    a = L.Embedding(9, 3, mask_zero=True)(i)
+    b = L.Embedding(9, 3, mask_zero=True)(j)
+    c = L.Embedding(9, 3)(j)
+    merged = [L.Add()([a, b]), L.Average()([a, c]), L.Multiply()([a, L.Dense(3)(a)]),
+              L.Concatenate()([a, b]), L.Concatenate()([a, c]), L.Concatenate(axis=1)([a, b]),
+              L.Concatenate(axis=1)([c, a])]
+    ends = [L.GRU(2)(x) for x in merged] + [L.LSTM(2)(L.Subtract()([merged[0], a]))]
+    return keras.Model([i, j], L.Dense(2)(L.Concatenate()(ends)))
 
 
 def normalization():
@@ -182,9 +221,12 @@ MODELS = {
                              L.RNN(L.GRUCell(3, reset_after=True)),
                              L.RepeatVector(2), L.LSTM(3, recurrent_dropout=.2)),
     "states": states,
+    "one_way_states": one_way_states,
     "stacked_cells": stacked_cells,
     "masked_states": masked_states,
     "masking": masking,
+    "merged_masks": merged_masks,
+    "masked_stack": masked_stack,
     "conv_lstm": lambda: keras.Sequential([
         keras.Input((3, 5, 4, 2)), L.ConvLSTM2D(3, 2, return_sequences=True, padding="same"),
         L.Reshape((3, 20, 3)), L.ConvLSTM1D(2, 3), L.Flatten(), L.Dense(2)]),
@@ -192,6 +234,7 @@ MODELS = {
                                         L.Identity()]),
     "category": lambda: keras.Sequential([keras.Input((3,), dtype="int32"),
                                           L.CategoryEncoding(5, output_mode="count"), L.Dense(2)]),
+    "categories": categories,
 }
 
 

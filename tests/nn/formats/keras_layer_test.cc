@@ -109,7 +109,7 @@ TEST(KerasLayerTest, AStackOfCellsIsARnnForEach) {
     EXPECT_EQ(layer.class_name(), "RNN");
     EXPECT_EQ(layer.inputs(0), stack->body.layers(i - 1).name());
     EXPECT_EQ(flag(i, "go_backwards"), i == 1);
-    EXPECT_EQ(flag(i, "refuses_mask"), i > 1);
+    EXPECT_EQ(flag(i, "reverses_mask"), i > 1);
     EXPECT_EQ(flag(i, "return_sequences"), i < 3);
     EXPECT_EQ(layer.config().fields().contains("activity_regularizer"), i == 3);
   }

@@ -675,15 +675,30 @@ TEST(BadGraphTest, AMaskThatReachesTheOutputIsRefused) {
       << status;
 }
 
-TEST(BadGraphTest, MasksThatDoNotMeetAreRefused) {
+TEST(BadGraphTest, ValuesThatDependOnDifferentMasksAreRefused) {
+  const absl::Status status =
+      Refusal({{"ids", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"},
+               {"s", "Embedding", R"({"input_dim": 3, "output_dim": 2, "mask_zero": true})"},
+               {"t", "Embedding", R"({"input_dim": 3, "output_dim": 2})", {"ids"}},
+               {"most", "Maximum", "{}", {"s", "t"}},
+               {"pool", "GlobalAveragePooling1D"}});
+  EXPECT_NE(
+      status.message().find("layer 'most' (Maximum): its inputs have different masks, or only "
+                            "some have one"),
+      std::string::npos)
+      << status;
+}
+
+TEST(BadGraphTest, MasksOfDifferentLengthsAreRefused) {
   const absl::Status status = Refusal(
       {{"ids", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"},
-       {"others", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"},
+       {"others", "InputLayer", R"({"batch_shape": [null, 1], "dtype": "int32"})"},
        {"s", "Embedding", R"({"input_dim": 3, "output_dim": 2, "mask_zero": true})", {"ids"}},
        {"t", "Embedding", R"({"input_dim": 3, "output_dim": 2, "mask_zero": true})", {"others"}},
        {"sum", "Add", "{}", {"s", "t"}},
        {"pool", "GlobalAveragePooling1D"}});
-  EXPECT_NE(status.message().find("layer 'sum' (Add): its inputs have different masks"),
+  EXPECT_NE(status.message().find("layer 'sum' (Add): the mask of layer 'others' has 1 steps, the "
+                                  "output (3, 2)"),
             std::string::npos)
       << status;
 }

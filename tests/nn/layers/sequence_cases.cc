@@ -189,6 +189,15 @@ std::vector<Case> MaskedCases() {
         {"last", "LSTM", R"({"units": 2})"},
         after},
        7},
+      {"MaskedStackBackwards",
+       {ids,
+        table,
+        {"first", "GRU", R"({"units": 2, "go_backwards": true, "return_sequences": true})"},
+        {"second", "LSTM", R"({"units": 3, "reverses_mask": true, "return_sequences": true,
+          "zero_output_for_mask": true})"},
+        pool,
+        after},
+       7},
       masked("MaskedBidirectional", {"layer", "Bidirectional",
                                      R"({"layer": {"class_name": "LSTM",
                                          "config": {"units": 3}}})"}),
@@ -220,6 +229,47 @@ std::vector<Case> MaskedCases() {
         {"flat", "Flatten"},
         after},
        7},
+  };
+}
+
+// Two sequences that meet: the one of `layer` has the mask of the other one, too, unless that one
+// has none.
+std::vector<Case> MergedMaskCases() {
+  const auto meeting = [](const std::string& name, const std::string& mask, const TestLayer& layer,
+                          const TestLayer& user) {
+    return Case{
+        name,
+        {{"ids", "InputLayer", R"({"batch_shape": [null, 4], "dtype": "int32"})"},
+         {"others", "InputLayer", R"({"batch_shape": [null, 4], "dtype": "int32"})"},
+         {"s", "Embedding", R"({"input_dim": 4, "output_dim": 3, "mask_zero": true})", {"ids"}},
+         {"t",
+          "Embedding",
+          R"({"input_dim": 4, "output_dim": 3, "mask_zero": )" + mask + "}",
+          {"others"}},
+         layer,
+         user,
+         {"after", "Dense", R"({"units": 2})"}},
+        7};
+  };
+  const TestLayer sum = {"sum", "Add", "{}", {"s", "t"}};
+  const TestLayer joined = {"all", "Concatenate", R"({"axis": 1})", {"s", "t"}};
+  const TestLayer lstm = {"lstm", "LSTM", R"({"units": 3})"};
+  const TestLayer pool = {"pool", "GlobalAveragePooling1D"};
+  return {
+      meeting("MaskedSum", "true", sum, lstm),
+      meeting("MaskedSumWithoutOne", "false", sum, pool),
+      {"MaskedProductWithItself",
+       {Ids(),
+        Table(),
+        {"product", "Multiply", "{}", {"table", "table"}},
+        pool,
+        {"after", "Dense", R"({"units": 2})"}},
+       7},
+      meeting("MaskedAverages", "true", {"mean", "Average", "{}", {"t", "s", "t"}}, pool),
+      meeting("MaskedFeatures", "true", {"all", "Concatenate", "{}", {"s", "t"}}, lstm),
+      meeting("MaskedFeaturesWithoutOne", "false", {"all", "Concatenate", "{}", {"s", "t"}}, pool),
+      meeting("MaskedSteps", "true", joined, lstm),
+      meeting("MaskedStepsWithoutOne", "false", joined, lstm),
   };
 }
 
@@ -398,8 +448,9 @@ std::vector<Case> StepCases() {
 
 std::vector<Case> SequenceCases() {
   std::vector<Case> all;
-  for (const auto& cases : {RecurrentCases(), StateCases(), MaskedCases(), MaskingCases(),
-                            AttentionCases(), ScoreAttentionCases(), CallCases(), StepCases()}) {
+  for (const auto& cases :
+       {RecurrentCases(), StateCases(), MaskedCases(), MergedMaskCases(), MaskingCases(),
+        AttentionCases(), ScoreAttentionCases(), CallCases(), StepCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

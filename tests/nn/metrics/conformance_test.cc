@@ -211,12 +211,14 @@ std::vector<Defined> Accuracies() {
 }
 
 // Precision and recall of each class at a threshold, as F-beta.
+// `average` may be the number of a class.
 double FBeta(const Data& data, double beta, const std::string& average, double threshold) {
   const auto score = [beta](const Confused& c) {
     const double precision = Divide(c.tp, c.tp + c.fp), recall = Divide(c.tp, c.tp + c.fn);
     return Divide((1 + beta * beta) * precision * recall, beta * beta * precision + recall);
   };
   if (average == "micro") return score(Above(data, threshold));
+  if (average == "2") return score(Above(data, threshold, 2));
   double sum = 0, labels = 0, weighted = 0;
   for (int64_t c = 0; c < data.shape[0]; ++c) {
     const Confused counts = Above(data, threshold, c);
@@ -227,7 +229,8 @@ double FBeta(const Data& data, double beta, const std::string& average, double t
   return average == "macro" ? sum / static_cast<double>(data.shape[0]) : weighted / labels;
 }
 
-double R2(const Data& data, bool weighted) {
+// Of one class if `only` is not negative.
+double R2(const Data& data, bool weighted, int64_t only = -1) {
   const int64_t classes = data.shape[0];
   double sum = 0, weights = 0;
   for (int64_t c = 0; c < classes; ++c) {
@@ -237,6 +240,7 @@ double R2(const Data& data, bool weighted) {
         MeanOverRows(data, [&](int64_t row) { return std::pow(label(row) - mean, 2); });
     const double error =
         MeanOverRows(data, [&](int64_t row) { return std::pow(label(row) - data.at(row, c), 2); });
+    if (only >= 0 && c != only) continue;
     const double weight = weighted ? variance : 1;
     sum += weight * (1 - error / variance);
     weights += weight;
@@ -276,6 +280,12 @@ std::vector<Defined> Scores() {
     scores.push_back(
         {f2, false, 4, [=](const Data& data) { return FBeta(data, 2, average, 0.75); }});
   }
+  proto::Metric f1 = Config("F1Score"), r2 = Config("R2Score");
+  f1.set_class_id(2);
+  f1.set_threshold(0.5);
+  scores.push_back({f1, false, 4, [](const Data& data) { return FBeta(data, 1, "2", 0.5); }});
+  r2.set_class_id(1);
+  scores.push_back({r2, false, 3, [](const Data& data) { return R2(data, false, 1); }});
   proto::Metric weighted = Config("r2_score"), iou = Config("IoU"), binary = Config("BinaryIoU");
   weighted.set_class_aggregation("variance_weighted_average");
   iou.add_target_class_ids(2);
