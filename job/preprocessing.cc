@@ -8,7 +8,7 @@ Preprocessing::Preprocessing(const proto::DataSource& source, const proto::DataP
                              const nn::Model& model, int input) {
   if (model.inputs()[input].spec.type == proto::INT32) return;
   if (source.has_scale()) scale_ = source.scale();
-  if (input >= plan.inputs_size()) return;
+  if (!source.standardize() || input >= plan.inputs_size()) return;
   const proto::DataPlan::Standardization& statistics = plan.inputs(input);
   mean_.assign(statistics.mean().begin(), statistics.mean().end());
   for (const double deviation : statistics.deviation()) {

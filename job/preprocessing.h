@@ -19,8 +19,9 @@ class Preprocessing {
   // No preprocessing.
   Preprocessing() = default;
   // The preprocessing of input number `input` of the model, for files that `source` describes (the
-  // job's train source or its ValidationSource), with the statistics of the job's plan. Integer
-  // inputs are not preprocessed.
+  // job's train source or its ValidationSource), with the statistics of the job's plan if the
+  // source has `standardize`: otherwise they are those of steps. Integer inputs are not
+  // preprocessed.
   Preprocessing(const proto::DataSource& source, const proto::DataPlan& plan,
                 const nn::Model& model, int input);
 

@@ -180,10 +180,8 @@ class Preprocessing {
       CAIRN_RETURN_IF_ERROR(AddStep(input.name(), *step, shape));
       CAIRN_ASSIGN_OR_RETURN(shape, job::ShapeAfter(*step, std::move(shape), /*leading=*/0));
     }
-    // The statistics are of all values, unless they are of a step.
-    const bool is_measured = std::any_of(steps.begin(), steps.end(),
-                                         [](const auto* step) { return job::IsMeasured(*step); });
-    if (!is_measured) Normalize(input.name());
+    // Otherwise the statistics are of a step.
+    if (plan_.job().train().standardize()) Normalize(input.name());
     return absl::OkStatus();
   }
 

@@ -12,6 +12,7 @@ class PreprocessingTest : public ::testing::Test {
  protected:
   PreprocessingTest() {
     source_.set_scale(0.5);
+    source_.set_standardize(true);
     plan_.add_inputs();
     auto& wide = *plan_.add_inputs();
     wide.add_mean(1);
@@ -56,6 +57,14 @@ TEST_F(PreprocessingTest, WholeNumbersStayAsTheyAre) {
 
 TEST_F(PreprocessingTest, WithoutStatisticsThereIsOnlyTheScale) {
   const Preprocessing wide(source_, {}, *model_, 1);
+  std::vector<float> values = {18, 4};
+  wide.Apply(absl::MakeSpan(values));
+  EXPECT_EQ(values, (std::vector<float>{9, 2}));
+}
+
+TEST_F(PreprocessingTest, StatisticsOfAStepAreNotThoseOfTheInput) {
+  source_.set_standardize(false);
+  const Preprocessing wide(source_, plan_, *model_, 1);
   std::vector<float> values = {18, 4};
   wide.Apply(absl::MakeSpan(values));
   EXPECT_EQ(values, (std::vector<float>{9, 2}));

@@ -413,6 +413,52 @@ TEST(JobDataTest, StatisticsAreOfTheTrainingRowsAndHoldForValidationToo) {
   EXPECT_EQ(InputsOf(*data.validation)[0], static_cast<float>(3 * (1 / std::sqrt(2.0))));
 }
 
+// Two inputs: a has the numbers 0 to 9, and b those from 100 to 109.
+proto::JobPlan TwoInputsPlan(const std::string& steps, const std::string& validation_steps) {
+  const auto write = [](const char* name, float first) {
+    std::vector<float> numbers(10);
+    std::iota(numbers.begin(), numbers.end(), first);
+    return Quoted(WriteDataFile(name, NpyBytes("<f4", "(10, 1)", Raw(numbers))));
+  };
+  const std::string a = write("a.npy", 0);
+  const std::string b = write("b.npy", 100);
+  const auto with = [&](const std::string& list) {
+    return R"({"npy": {"features": [)" + a + ", " + b + R"(], "labels": [)" + a +
+           R"(]}, "pipeline": [)" + list + "]}";
+  };
+  proto::JobPlan plan = LinePlan(R"({"train": )" + with(steps) + R"(, "validation": )" +
+                                 with(validation_steps) + "}");
+  *plan.mutable_model() = nn::testing::SpecOf({{"a", "InputLayer", R"({"batch_shape": [null, 1]})"},
+                                               {"b", "InputLayer", R"({"batch_shape": [null, 1]})"},
+                                               {"both", "Concatenate", "{}", {"a", "b"}},
+                                               {"out", "Dense", R"({"units": 1})", {"both"}}});
+  return plan;
+}
+
+TEST(JobDataTest, ANormalizedInputLeavesTheOtherInputsAndSourcesAsTheyAre) {
+  const JobData data =
+      Open(Planned(TwoInputsPlan(R"({"normalize": {}, "input": "a"})", R"({"take": 1})")));
+  const auto first = [](const Dataset& examples, int input) {
+    float value = -1;
+    EXPECT_TRUE(examples.ReadInput(input, {0}, &value).ok());
+    return value;
+  };
+  // The numbers 0 to 9 have the mean 4.5 and the variance 8.25.
+  EXPECT_FLOAT_EQ(first(*data.train, 0), static_cast<float>(-4.5 / std::sqrt(8.25)));
+  EXPECT_EQ(first(*data.train, 1), 100);
+  EXPECT_EQ(first(*data.validation, 0), 0);
+  EXPECT_EQ(first(*data.validation, 1), 100);
+}
+
+TEST(JobDataTest, ValidationTakesStatisticsOnlyOfInputsThatTrainingMeasures) {
+  const proto::JobPlan plan =
+      TwoInputsPlan(R"({"normalize": {}, "input": "a"})", R"({"normalize": {}, "input": "b"})");
+  EXPECT_THAT(InspectJob(InspectOf(plan), {}).error(),
+              ::testing::MatchesRegex("job field validation.npy: data file .*b.npy: pipeline "
+                                      "step \"normalize\" has no numbers, and the training data .*"
+                                      "at the input 'b'; give .*"));
+}
+
 TEST(JobDataTest, CsvMeansAndVocabulariesOfTrainingHoldForValidation) {
   const std::string train = WriteDataFile("t.csv", "x,y\n1,a\n,b\n3,a\n");
   const std::string validation = WriteDataFile("v.csv", "y,x\nb,\na,5\n");

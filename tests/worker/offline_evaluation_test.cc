@@ -203,6 +203,7 @@ TEST_F(OfflinePredictionTest, ManyExamplesGoThroughTheModelInBatches) {
 
 TEST_F(OfflinePredictionTest, InputsAreScaledAndThenStandardizedAsTheJobsDataWere) {
   source().set_scale(2);
+  task_.mutable_plan()->mutable_job()->mutable_train()->set_standardize(true);
   proto::DataPlan::Standardization& statistics =
       *task_.mutable_plan()->mutable_data()->add_inputs();
   for (const double mean : {4.0, 1.0}) {

@@ -160,9 +160,8 @@ absl::Status Dataset::AddInput(Array array, const proto::DataSource& source,
                               has_steps ? " after the pipeline" : "", ", the model's input '",
                               wanted.name, "' takes ", nn::ShapeText(wanted.spec.shape)));
   }
-  // The statistics of the plan may be those of a step.
-  column.preprocessing = job::Preprocessing(
-      source, column.steps.is_measured() ? proto::DataPlan() : plan, model, input);
+  column.preprocessing = job::Preprocessing(source, plan, model, input);
+  column.is_standardized = source.standardize() && column.type != proto::INT32;
   if (checked_) {
     // Reading all of the values would open files that are opened as needed.
   } else if (column.type == proto::INT32 && !has_steps) {
@@ -415,7 +414,7 @@ absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Dataset::Measure(
   for (int input = 0; input < inputs(); ++input) {
     const Column& column = features_[input];
     results.emplace_back();
-    if (column.type == proto::INT32 && !column.steps.is_measured()) continue;
+    if (!column.is_standardized && !column.steps.is_measured()) continue;
     const nn::Shape& shape = column.steps.is_measured() ? column.steps.measured_shape()
                                                         : model.inputs()[input].spec.shape;
     const int64_t places = shape.empty() ? 1 : shape.back();

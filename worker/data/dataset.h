@@ -98,8 +98,9 @@ class Dataset {
   // For the plan, if there are steps: the shapes of the inputs before them.
   std::vector<proto::DataPlan::ExampleShape> InputShapes() const;
 
-  // Computes the mean and variance for standardizing each input, over the rows for which
-  // `is_training` returns true. Empty for inputs of integers. Reads all rows.
+  // Computes the mean and deviation of each input that is standardized, or has a step that
+  // normalizes by them, over the rows for which `is_training` returns true. Empty for the other
+  // inputs. Reads all rows.
   absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Measure(
       const nn::Model& model, const std::function<bool(int64_t row)>& is_training) const;
 
@@ -111,6 +112,7 @@ class Dataset {
     proto::DataType type = proto::FLOAT32;
     int64_t elements = 0;
     job::Preprocessing preprocessing;
+    bool is_standardized = false;  // By the statistics of the training data, after the steps.
     // Above 0: integers are converted to one-hot vectors of this size.
     int64_t one_hot = 0;
   };

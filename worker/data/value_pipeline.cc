@@ -138,6 +138,14 @@ absl::StatusOr<ValuePipeline> ValuePipeline::Create(const proto::DataSource& sou
           absl::StrCat("pipeline step \"", job::NameOf(*spec), "\" ", shape.status().message()));
     }
     if (job::IsMeasured(*spec)) steps->measured = steps->list.size();
+    // A plan with statistics is that of the training data.
+    if (job::IsMeasured(*spec) && input < plan.inputs_size() && plan.inputs(input).mean().empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("pipeline step \"normalize\" has no numbers, and the training data are not "
+                       "normalized by their statistics at the input '",
+                       model.inputs()[input].name,
+                       "'; give \"mean\" and \"deviation\", or set it in \"train\", too"));
+    }
     steps->may_fail |= job::TakesWholes(*spec) || spec->has_cast();
     steps->list.push_back(MakeStep(*spec, plan, input));
     steps->shapes.push_back(*shape);

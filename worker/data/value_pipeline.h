@@ -27,8 +27,9 @@ class ValuePipeline {
   // No steps.
   ValuePipeline() = default;
   // `array` has the rows of the input, after `scale`, in windows if the pipeline has some. `plan`
-  // has the statistics of a step that the job file gives none; without them the step does nothing.
-  // InvalidArgument names the step that does not take the examples.
+  // has the statistics of a step that the job file gives none; before the inspection has measured
+  // any, the step does nothing. InvalidArgument names the step that does not take the examples, or
+  // has no statistics.
   static absl::StatusOr<ValuePipeline> Create(const proto::DataSource& source,
                                               const proto::DataPlan& plan, const nn::Model& model,
                                               int input, const Array& array);

@@ -15,6 +15,7 @@ using ::testing::HasSubstr;
 TEST(RawInputsTest, ScaleAndStandardizationBecomeLayersBehindTheInput) {
   proto::JobPlan plan = ExamplePlan();
   plan.mutable_job()->mutable_train()->set_scale(0.5);
+  plan.mutable_job()->mutable_train()->set_standardize(true);
   auto* const statistics = plan.mutable_data()->add_inputs();
   for (const double deviation : {1, 2, 3, 4}) {
     statistics->add_mean(7);
@@ -35,6 +36,9 @@ TEST(RawInputsTest, ScaleAndStandardizationBecomeLayersBehindTheInput) {
   const auto created = nn::Model::Create(*model);
   ASSERT_TRUE(created.ok()) << created.status();
   EXPECT_EQ((*created)->variables().size(), 2);
+  // The statistics of a step are of this input only if it has the step.
+  plan.mutable_job()->mutable_train()->set_standardize(false);
+  EXPECT_EQ(ModelOfRawInputs(plan)->layers_size(), plan.model().layers_size() + 1);
 }
 
 TEST(RawInputsTest, WithoutPreprocessingTheModelIsTheSame) {

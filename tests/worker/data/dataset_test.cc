@@ -367,6 +367,7 @@ TEST(DatasetTest, MeasuresWhatTrainsAndStandardizesAll) {
   auto source = Npy({NpyBytes("<f4", "(3, 2)", Raw<float>({1, 50, 3, 70, 1000, 1000}))},
                     NpyBytes("<f4", "(3,)", Raw<float>({0, 0, 0})));
   source.set_scale(2);
+  source.set_standardize(true);
   const auto model = PairModel(1);
   const auto raw = Load(source, *model, LossOf("mse"));
   ASSERT_TRUE(raw.ok());

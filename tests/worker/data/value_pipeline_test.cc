@@ -131,6 +131,11 @@ TEST(ValuePipelineTest, NormalizesByGivenNumbersOrByThePlan) {
   plan.mutable_inputs(0)->add_deviation(0);
   const auto result = example.Run(R"({"normalize": {}})", {}, R"(, "scale": 2)", plan);
   EXPECT_EQ(result.first, (Numbers{0, 0, 8, 4e8}));
+  plan.mutable_inputs(0)->Clear();
+  EXPECT_EQ(example.Run(R"({"normalize": {}})", {}, "", plan).second,
+            "pipeline step \"normalize\" has no numbers, and the training data are not normalized "
+            "by their statistics at the input 'in'; give \"mean\" and \"deviation\", or set it in "
+            "\"train\", too");
   const auto pipeline = example.Create(R"({"pad": {"length": 1}}, {"normalize": {}},
                                            {"pad": {"length": 7}})");
   ASSERT_TRUE(pipeline.ok() && pipeline->is_measured());
