@@ -215,23 +215,26 @@ class Inspection {
     }
     CAIRN_RETURN_IF_ERROR(InspectSource(job_.train(), files, choose, &plan));
     Findings found;
-    CAIRN_ASSIGN_OR_RETURN(const Dataset data, OpenSource(job_.train(), files, plan, model_,
-                                                          storage_, nullptr, &found));
+    CAIRN_ASSIGN_OR_RETURN(
+        Dataset data, OpenSource(job_.train(), files, plan, model_, storage_, nullptr, &found));
     if (found.damaged.count() > 0) *plan.mutable_train_damaged() = found.damaged;
     plan.mutable_train_index()->Assign(found.index.begin(), found.index.end());
     CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, data.examples()));
     reply_.set_examples(split.training);
     reply_.set_validation_examples(split.rows - split.training);
-    CAIRN_RETURN_IF_ERROR(data.CheckSteps(job_.train().allow_nan()));
     const auto shapes = data.InputShapes();
     plan.mutable_input_shapes()->Assign(shapes.begin(), shapes.end());
     const auto& steps = job_.train().pipeline();
-    if (!job_.train().standardize() && !absl::c_any_of(steps, job::IsMeasured)) return true;
-    // Only training rows: statistics that saw validation rows would make the validation biased.
-    CAIRN_ASSIGN_OR_RETURN(
-        const auto inputs,
-        data.Measure(model_.data_model(), [&split](int64_t row) { return split.IsTraining(row); }));
-    plan.mutable_inputs()->Assign(inputs.begin(), inputs.end());
+    if (job_.train().standardize() || absl::c_any_of(steps, job::IsMeasured)) {
+      // Only training rows: statistics that saw validation rows would make the validation biased.
+      CAIRN_ASSIGN_OR_RETURN(const auto inputs,
+                             data.Measure(model_.data_model(),
+                                          [&split](int64_t row) { return split.IsTraining(row); }));
+      plan.mutable_inputs()->Assign(inputs.begin(), inputs.end());
+      data = data.WithStatistics(inputs);
+    }
+    // The steps behind one that normalizes take the normalized values.
+    CAIRN_RETURN_IF_ERROR(data.CheckSteps(job_.train().allow_nan()));
     return true;
   }
 

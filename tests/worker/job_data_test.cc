@@ -450,6 +450,21 @@ TEST(JobDataTest, ANormalizedInputLeavesTheOtherInputsAndSourcesAsTheyAre) {
   EXPECT_EQ(first(*data.validation, 1), 100);
 }
 
+TEST(JobDataTest, StepsAreCheckedOnNormalizedValues) {
+  const auto error_of = [](int first, const std::string& cast) {
+    const std::string numbers = NumbersFrom(first, 10);
+    return InspectJob(InspectOf(LinePlan(R"({"train": )" + numbers +
+                                         R"(, "pipeline": [{"normalize": {}}, {"cast": ")" + cast +
+                                         R"("}]}})")),
+                      {})
+        .error();
+  };
+  // The normalized values are from -4.5 / sqrt(8.25), about -1.57, to 1.57.
+  EXPECT_EQ(error_of(1000, "int8"), "");
+  EXPECT_THAT(error_of(100, "uint8"), HasSubstr("row 0: pipeline step \"cast\": the value -1 does "
+                                                "not fit into uint8"));
+}
+
 TEST(JobDataTest, ValidationTakesStatisticsOnlyOfInputsThatTrainingMeasures) {
   const proto::JobPlan plan =
       TwoInputsPlan(R"({"normalize": {}, "input": "a"})", R"({"normalize": {}, "input": "b"})");

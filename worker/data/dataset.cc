@@ -231,6 +231,16 @@ Dataset Dataset::First(int64_t count) const {
   return part;
 }
 
+Dataset Dataset::WithStatistics(
+    const std::vector<proto::DataPlan::Standardization>& statistics) const {
+  Dataset result = *this;
+  for (size_t i = 0; i < result.features_.size(); ++i) {
+    Column& column = result.features_[i];
+    column.steps = column.steps.WithStatistics(statistics[i]);
+  }
+  return result;
+}
+
 std::vector<const Array*> Dataset::Arrays() const {
   std::vector<const Array*> arrays;
   for (const Column& column : labels_) arrays.push_back(&column.array);

@@ -103,6 +103,8 @@ class Dataset {
   // inputs. Reads all rows.
   absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Measure(
       const nn::Model& model, const std::function<bool(int64_t row)>& is_training) const;
+  // The same examples. The steps that normalize by the results of Measure have these.
+  Dataset WithStatistics(const std::vector<proto::DataPlan::Standardization>& statistics) const;
 
  private:
   // An array and the conversion of its rows.

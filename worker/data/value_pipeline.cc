@@ -85,31 +85,28 @@ Pixels PixelsOf(const nn::Shape& shape, int leading) {
 
 }  // namespace
 
-ValuePipeline::Step ValuePipeline::MakeStep(const Spec& spec, const proto::DataPlan& plan,
-                                            int input) {
+ValuePipeline::Step ValuePipeline::MakeStep(const Spec& spec) {
   Step step;
   step.spec = spec;
   if (spec.has_hash()) step.hash.emplace(spec.hash());
   for (const int64_t number : spec.vocabulary().numbers()) {
     step.ids.emplace(number, static_cast<int64_t>(step.ids.size()));
   }
-  if (!spec.has_normalize()) return step;
   const proto::NormalizeStep& normalize = spec.normalize();
-  step.mean.assign(normalize.mean().begin(), normalize.mean().end());
-  std::vector<double> deviation(normalize.deviation().begin(), normalize.deviation().end());
-  if (job::IsMeasured(spec) && input < plan.inputs_size()) {
-    const proto::DataPlan::Standardization& measured = plan.inputs(input);
-    step.mean.assign(measured.mean().begin(), measured.mean().end());
-    for (const double each : measured.deviation()) {
-      deviation.push_back(std::max(each, job::kDeviationMin));
-    }
-  }
-  for (const double each : deviation) step.inverse.push_back(1 / each);
-  // One number stands for all of the last axis.
-  const size_t places = std::max(step.mean.size(), step.inverse.size());
-  if (step.mean.size() == 1) step.mean.resize(places, step.mean[0]);
-  if (step.inverse.size() == 1) step.inverse.resize(places, step.inverse[0]);
+  SetNumbers({normalize.mean().begin(), normalize.mean().end()},
+             {normalize.deviation().begin(), normalize.deviation().end()}, &step);
   return step;
+}
+
+void ValuePipeline::SetNumbers(std::vector<double> mean, const std::vector<double>& deviation,
+                               Step* step) {
+  step->mean = std::move(mean);
+  step->inverse.clear();
+  for (const double each : deviation) step->inverse.push_back(1 / each);
+  // One number stands for all of the last axis.
+  const size_t places = std::max(step->mean.size(), step->inverse.size());
+  if (step->mean.size() == 1) step->mean.resize(places, step->mean[0]);
+  if (step->inverse.size() == 1) step->inverse.resize(places, step->inverse[0]);
 }
 
 absl::StatusOr<ValuePipeline> ValuePipeline::Create(const proto::DataSource& source,
@@ -147,9 +144,25 @@ absl::StatusOr<ValuePipeline> ValuePipeline::Create(const proto::DataSource& sou
                        "'; give \"mean\" and \"deviation\", or set it in \"train\", too"));
     }
     steps->may_fail |= job::TakesWholes(*spec) || spec->has_cast();
-    steps->list.push_back(MakeStep(*spec, plan, input));
+    steps->list.push_back(MakeStep(*spec));
     steps->shapes.push_back(*shape);
   }
+  pipeline.steps_ = steps;
+  if (!pipeline.is_measured() || input >= plan.inputs_size()) return pipeline;
+  return pipeline.WithStatistics(plan.inputs(input));
+}
+
+ValuePipeline ValuePipeline::WithStatistics(
+    const proto::DataPlan::Standardization& statistics) const {
+  if (!is_measured()) return *this;
+  std::vector<double> deviation;
+  for (const double each : statistics.deviation()) {
+    deviation.push_back(std::max(each, job::kDeviationMin));
+  }
+  const auto steps = std::make_shared<Steps>(*steps_);
+  SetNumbers({statistics.mean().begin(), statistics.mean().end()}, deviation,
+             &steps->list[steps->measured]);
+  ValuePipeline pipeline;
   pipeline.steps_ = steps;
   return pipeline;
 }

@@ -34,6 +34,9 @@ class ValuePipeline {
                                               const proto::DataPlan& plan, const nn::Model& model,
                                               int input, const Array& array);
 
+  // The same steps. The one that normalizes by the statistics of the training data has these.
+  ValuePipeline WithStatistics(const proto::DataPlan::Standardization& statistics) const;
+
   bool empty() const { return steps_ == nullptr; }
   // Of an example. Requires steps.
   const nn::Shape& shape() const { return steps_->shapes.back(); }
@@ -80,7 +83,9 @@ class ValuePipeline {
     std::vector<int64_t> next_wholes;
   };
 
-  static Step MakeStep(const proto::PipelineStep& spec, const proto::DataPlan& plan, int input);
+  static Step MakeStep(const proto::PipelineStep& spec);
+  static void SetNumbers(std::vector<double> mean, const std::vector<double>& deviation,
+                         Step* step);
   absl::Status Run(const Array& array, const char* row, std::optional<uint64_t> key, size_t end,
                    Values* values) const;
   absl::Status RunStep(size_t number, std::optional<uint64_t> key, Values* values) const;
