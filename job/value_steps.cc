@@ -169,7 +169,9 @@ absl::Status CheckValueStepsFitModel(const std::string& path, const proto::DataS
       return BadField(path + ".pipeline", "normalizes the input '", names[input],
                       "' by the training data twice; keep one \"normalize\", or \"standardize\"");
     }
-    const bool is_scaled = source.has_scale() && source.scale() != 1;
+    // Integer inputs are not scaled.
+    const bool is_scaled = source.has_scale() && source.scale() != 1 &&
+                           model.inputs()[input].spec.type != proto::INT32;
     if (!is_scaled || steps.empty() || !TakesWholes(*steps[0])) continue;
     return BadField(path + ".scale",
                     "makes fractions of the whole numbers that the pipeline takes; "

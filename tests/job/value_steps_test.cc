@@ -104,6 +104,12 @@ TEST(ValueStepsTest, StepsNameInputsOfTheModel) {
   EXPECT_EQ(error_of(R"({"hash": {"numBins": 4}})", R"(, "scale": 0.5)"),
             "train.scale: makes fractions of the whole numbers that the pipeline takes; leave it "
             "out");
+  const auto whole =
+      nn::testing::ModelOf({{"in", "InputLayer", R"({"batch_shape": [null, 4], "dtype": "int32"})"},
+                            {"ids", "Embedding", R"({"input_dim": 4, "output_dim": 1})"}});
+  EXPECT_TRUE(CheckPipelineFitsModel(
+                  "train", SourceOf(R"({"hash": {"numBins": 4}})", R"(, "scale": 0.5)"), *whole)
+                  .ok());
   const auto two = nn::testing::ModelOf(
       {{"a", "InputLayer", R"({"batch_shape": [null, 4]})"}, {"out", "Dense", R"({"units": 1})"}});
   EXPECT_EQ(ValueStepsOf(SourceOf(R"({"oneHot": "4", "input": "b"}, {"take": 2})"), *two, 0).size(),

@@ -118,11 +118,12 @@ absl::StatusOr<ValuePipeline> ValuePipeline::Create(const proto::DataSource& sou
   if (specs.empty()) return pipeline;
   const auto steps = std::make_shared<Steps>();
   steps->leading = job::WindowOf(source) ? 1 : 0;
-  steps->scale = source.has_scale() ? source.scale() : 1;
+  const bool is_whole_input = model.inputs()[input].spec.type == proto::INT32;
+  steps->scale = source.has_scale() && !is_whole_input ? source.scale() : 1;
   steps->measured = specs.size();
   steps->shapes.push_back(array.row_shape());
   // Steps that only move values take both kinds; the first other one decides.
-  bool begins_whole = model.inputs()[input].spec.type == proto::INT32;
+  bool begins_whole = is_whole_input;
   for (auto spec = specs.rbegin(); spec != specs.rend(); ++spec) {
     if (job::TakesWholes(**spec) || (*spec)->has_cast()) begins_whole = true;
     if ((*spec)->has_normalize() || (*spec)->has_resize()) begins_whole = false;

@@ -26,7 +26,7 @@ class ValuePipeline {
  public:
   // No steps.
   ValuePipeline() = default;
-  // `array` has the rows of the input, after `scale`, in windows if the pipeline has some. `plan`
+  // `array` has the rows of the input, before `scale`, in windows if the pipeline has some. `plan`
   // has the statistics of a step that the job file gives none; before the inspection has measured
   // any, the step does nothing. InvalidArgument names the step that does not take the examples, or
   // has no statistics.

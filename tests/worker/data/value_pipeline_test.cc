@@ -196,6 +196,15 @@ TEST(ValuePipelineTest, WholeInputsTakeWholeNumbersOf32Bits) {
             "the value 1.5 is not a whole number");
 }
 
+TEST(ValuePipelineTest, WholeInputsAreNotScaled) {
+  Example<int64_t> example = Ids({3, 4});
+  EXPECT_EQ(example.Run(R"({"pad": {"length": 3}})", {}, R"(, "scale": 2)").first,
+            (Numbers{6, 8, 0}));
+  example.input_type = "int32";
+  EXPECT_EQ(example.Run(R"({"pad": {"length": 3}})", {}, R"(, "scale": 2)").first,
+            (Numbers{3, 4, 0}));
+}
+
 TEST(ValuePipelineTest, AStepForOtherExamplesIsNamed) {
   EXPECT_EQ(Ids({1, 2}).Run(R"({"flip": "horizontal"})").second,
             "pipeline step \"flip\" is for images of shape (height, width) or (height, width, "
