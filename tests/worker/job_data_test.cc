@@ -465,6 +465,31 @@ TEST(JobDataTest, StepsAreCheckedOnNormalizedValues) {
                                                 "not fit into uint8"));
 }
 
+TEST(JobDataTest, StepsOfTfrecordAreCheckedBeforeTheJobStarts) {
+  using namespace cairn::testing;  // NOLINT
+  const std::string file = WriteDataFile(
+      "steps.tfrecord",
+      RecordBytes(ExampleBytes({{"x", FloatsFeature({1})}, {"y", FloatsFeature({0})}})));
+  const auto error_of = [&](const std::string& deviation, bool is_whole) {
+    proto::JobPlan plan = LinePlan(R"({"train": {"tfrecord": {"files": [)" + Quoted(file) +
+                                   R"(], "features": [{"name": "x"}], "labels": [{"name": "y"}]},
+                    "pipeline": [{"normalize": {"mean": [0], "deviation": [)" +
+                                   deviation + "]}}]}}");
+    if (is_whole) {
+      *plan.mutable_model() = nn::testing::SpecOf(
+          {{"in", "InputLayer", R"({"batch_shape": [null, 1], "dtype": "int32"})"},
+           {"ids", "Embedding", R"({"input_dim": 4, "output_dim": 1})"},
+           {"out", "Flatten"}});
+    }
+    return InspectJob(InspectOf(plan), {}).error();
+  };
+  EXPECT_EQ(error_of("2", false), "");
+  EXPECT_EQ(error_of("0.5", true), "");
+  EXPECT_THAT(error_of("2", true), ::testing::EndsWith("the value 0.5 is not a whole number"));
+  EXPECT_THAT(error_of("1e-45", false),
+              HasSubstr("after the pipeline, element 0 is inf, not a finite float32"));
+}
+
 TEST(JobDataTest, ValidationTakesStatisticsOnlyOfInputsThatTrainingMeasures) {
   const proto::JobPlan plan =
       TwoInputsPlan(R"({"normalize": {}, "input": "a"})", R"({"normalize": {}, "input": "b"})");

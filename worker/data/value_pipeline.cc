@@ -78,6 +78,25 @@ struct Pixels {
   int64_t channels = 1;
 };
 
+// The largest absolute value that the rows have after `scale`.
+double LargestValue(const proto::DataSource& source, const Array& array, double scale) {
+  const double stored = source.has_images()       ? 255
+                        : IsInteger(array.type()) ? 0x1p64
+                                                  : std::numeric_limits<double>::infinity();
+  return stored * std::abs(scale);
+}
+
+// The largest absolute value after the step, for steps that refuse none.
+double LargestAfter(const Spec& spec, double most) {
+  if (spec.has_pad()) return std::max(most, std::abs(spec.pad().value()));
+  if (!spec.has_normalize()) return most;
+  // Their mean is not beyond the values.
+  if (job::IsMeasured(spec)) return 2 * most / job::kDeviationMin;
+  const proto::NormalizeStep& normalize = spec.normalize();
+  for (const double mean : normalize.mean()) most = std::max(most, std::abs(mean));
+  return 2 * most / *std::min_element(normalize.deviation().begin(), normalize.deviation().end());
+}
+
 Pixels PixelsOf(const nn::Shape& shape, int leading) {
   return {ProductOf(shape, 0, leading), shape[leading], shape[leading + 1],
           ProductOf(shape, leading + 2, shape.size())};
@@ -129,6 +148,8 @@ absl::StatusOr<ValuePipeline> ValuePipeline::Create(const proto::DataSource& sou
     if ((*spec)->has_normalize() || (*spec)->has_resize()) begins_whole = false;
   }
   steps->begins_whole = begins_whole && IsInteger(array.type()) && steps->scale == 1;
+  steps->may_fail = is_whole_input;
+  double most = LargestValue(source, array, steps->scale);
   for (const Spec* spec : specs) {
     const auto shape = job::ShapeAfter(*spec, steps->shapes.back(), steps->leading);
     if (!shape.ok()) {
@@ -144,7 +165,10 @@ absl::StatusOr<ValuePipeline> ValuePipeline::Create(const proto::DataSource& sou
                        model.inputs()[input].name,
                        "'; give \"mean\" and \"deviation\", or set it in \"train\", too"));
     }
-    steps->may_fail |= job::TakesWholes(*spec) || spec->has_cast();
+    most = LargestAfter(*spec, most);
+    // A normalized value may be too large for a float32.
+    const bool may_overflow = spec->has_normalize() && most > std::numeric_limits<float>::max();
+    steps->may_fail |= job::TakesWholes(*spec) || spec->has_cast() || may_overflow;
     steps->list.push_back(MakeStep(*spec));
     steps->shapes.push_back(*shape);
   }

@@ -40,7 +40,7 @@ class ValuePipeline {
   bool empty() const { return steps_ == nullptr; }
   // Of an example. Requires steps.
   const nn::Shape& shape() const { return steps_->shapes.back(); }
-  // Whether a step may refuse values that the files have.
+  // Whether a step may refuse values that the files have, or its result may be invalid.
   bool may_fail() const { return !empty() && steps_->may_fail; }
   // Whether a step normalizes by the statistics of the training data.
   bool is_measured() const { return !empty() && steps_->measured < steps_->list.size(); }

@@ -205,6 +205,28 @@ TEST(ValuePipelineTest, WholeInputsAreNotScaled) {
             (Numbers{3, 4, 0}));
 }
 
+TEST(ValuePipelineTest, StepsMayFailIfTheirResultMayBeInvalid) {
+  const auto may_fail = [](const auto& example, const std::string& steps,
+                           const std::string& fields = "") {
+    return example.Create(steps, fields)->may_fail();
+  };
+  const std::string plain = R"({"normalize": {"mean": [1], "deviation": [2]}})";
+  const std::string tiny = R"({"normalize": {"mean": [1], "deviation": [1e-45]}})";
+  const auto floats = Floats({1, 2}, {2});
+  EXPECT_FALSE(may_fail(floats, R"({"pad": {"length": 3}})"));
+  EXPECT_TRUE(may_fail(floats, plain));
+  EXPECT_TRUE(may_fail(floats, R"({"normalize": {}})"));
+  // The values of images and of integers have bounds.
+  EXPECT_FALSE(may_fail(floats, plain, R"(, "images": {})"));
+  EXPECT_FALSE(may_fail(floats, R"({"normalize": {}})", R"(, "images": {})"));
+  EXPECT_TRUE(may_fail(floats, tiny, R"(, "images": {})"));
+  EXPECT_TRUE(may_fail(floats, plain, R"(, "images": {}, "scale": 1e38)"));
+  Example<int64_t> whole = Ids({1, 2});
+  EXPECT_FALSE(may_fail(whole, plain));
+  whole.input_type = "int32";
+  EXPECT_TRUE(may_fail(whole, plain));
+}
+
 TEST(ValuePipelineTest, AStepForOtherExamplesIsNamed) {
   EXPECT_EQ(Ids({1, 2}).Run(R"({"flip": "horizontal"})").second,
             "pipeline step \"flip\" is for images of shape (height, width) or (height, width, "
