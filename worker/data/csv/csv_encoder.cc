@@ -325,9 +325,14 @@ CsvReason CsvEncoder::Describe(const Column& column, Problem problem,
     case kTooLarge:
       set("is too large for a float32", "are too large for a float32");
       break;
-    case kNotWhole:
-      set("is not a whole number of 32 bits", "are not whole numbers of 32 bits");
+    case kNotWhole: {
+      const std::optional<double> number = ParseNumber(field);
+      const bool is_large = number && *number == std::trunc(*number);
+      set("is not a whole number of 32 bits", "are not whole numbers of 32 bits",
+          is_large && !is_label ? "for larger ids set \"hash\" in the description of the column"
+                                : "");
       break;
+    }
     case kNotFinite: {
       const std::string times = is_label || scale_ == 1 ? "" : absl::StrCat("times ", scale_, " ");
       set(times + "is not a finite float32", times + "are not finite float32 numbers",

@@ -409,6 +409,20 @@ TEST(CsvEncoderTest, ColumnsThatAFileLacksAreSaidBesideTheRest) {
             R"(holds names, set "categorical": true)");
 }
 
+TEST(CsvEncoderTest, IdsOfMoreThan32BitsCanBeHashed) {
+  const auto model = MixedModel(1);
+  const CsvEncoder encoder(
+      SourceOf(R"({"features": [{"name": "id", "input": "id"}, {"name": "x", "input": "wide"}],
+                   "labels": [{"name": "y"}]})"),
+      {}, *model, {LabelOf(proto::FLOAT32)});
+  EXPECT_EQ(
+      ErrorOf(encoder, "id,x,y\n2147483648,1,0\n"),
+      "line 2, column \"id\": \"2147483648\" is not a whole number of 32 bits; for larger ids "
+      "set \"hash\" in the description of the column");
+  EXPECT_EQ(ErrorOf(encoder, "id,x,y\n1.5,1,0\n"),
+            "line 2, column \"id\": \"1.5\" is not a whole number of 32 bits");
+}
+
 TEST(CsvEncoderTest, WholeNumbersMustBeSo) {
   const auto model = nn::testing::ModelOf(
       {{"in", "InputLayer", R"({"batch_shape": [null, 1]})"}, {"out", "Dense", R"({"units": 2})"}});
