@@ -46,6 +46,32 @@ absl::Status NotWhole(double value) {
 
 bool FitsInt64(double value) { return value >= -0x1p63 && value < 0x1p63; }
 
+// Float32 has all whole numbers below this one.
+constexpr int64_t kFloatWholesEnd = int64_t{1} << 24;
+
+// `ids` were float32. InvalidArgument: rounding may have made one of several.
+absl::Status CheckIds(const std::vector<int64_t>& ids) {
+  for (const int64_t id : ids) {
+    if (id > -kFloatWholesEnd && id < kFloatWholesEnd) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the value ", id,
+                     " is a float32, which cannot tell ids of 2^24 and more apart; store ids as "
+                     "integers, and leave out a \"cast\" before"));
+  }
+  return absl::OkStatus();
+}
+
+// Returns whether all numbers are whole, and float64 has not rounded them.
+bool MakeWhole(const std::vector<double>& numbers, std::vector<int64_t>* wholes) {
+  wholes->resize(numbers.size());
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const double value = numbers[i];
+    if (value != std::trunc(value) || std::abs(value) >= 0x1p53) return false;
+    (*wholes)[i] = static_cast<int64_t>(value);
+  }
+  return true;
+}
+
 absl::Status MakeWhole(const std::vector<float>& numbers, std::vector<int64_t>* wholes) {
   wholes->resize(numbers.size());
   for (size_t i = 0; i < numbers.size(); ++i) {
@@ -77,6 +103,13 @@ struct Pixels {
   int64_t width = 0;
   int64_t channels = 1;
 };
+
+// Whether the step makes float32 of whole numbers.
+bool TakesFloats(const Spec& spec) {
+  const double fill = spec.pad().value();
+  const bool is_whole_fill = fill == std::trunc(fill);
+  return spec.has_normalize() || spec.has_resize() || spec.cast() == "float32" || !is_whole_fill;
+}
 
 // The largest absolute value that the rows have after `scale`.
 double LargestValue(const proto::DataSource& source, const Array& array, double scale) {
@@ -147,7 +180,7 @@ absl::StatusOr<ValuePipeline> ValuePipeline::Create(const proto::DataSource& sou
     if (job::TakesWholes(**spec) || (*spec)->has_cast()) begins_whole = true;
     if ((*spec)->has_normalize() || (*spec)->has_resize()) begins_whole = false;
   }
-  steps->begins_whole = begins_whole && IsInteger(array.type()) && steps->scale == 1;
+  steps->begins_whole = begins_whole && array.type() != ElementType::kFloat32 && steps->scale == 1;
   steps->may_fail = is_whole_input;
   double most = LargestValue(source, array, steps->scale);
   for (const Spec* spec : specs) {
@@ -171,6 +204,12 @@ absl::StatusOr<ValuePipeline> ValuePipeline::Create(const proto::DataSource& sou
     steps->may_fail |= job::TakesWholes(*spec) || spec->has_cast() || may_overflow;
     steps->list.push_back(MakeStep(*spec));
     steps->shapes.push_back(*shape);
+  }
+  bool takes_ids = is_whole_input;
+  for (auto step = steps->list.rbegin(); step != steps->list.rend(); ++step) {
+    step->makes_ids = takes_ids;
+    if (job::TakesWholes(step->spec)) takes_ids = true;
+    if (TakesFloats(step->spec)) takes_ids = false;
   }
   pipeline.steps_ = steps;
   if (!pipeline.is_measured() || input >= plan.inputs_size()) return pipeline;
@@ -196,7 +235,11 @@ absl::Status ValuePipeline::Run(const Array& array, const char* row, std::option
                                 size_t end, Values* values) const {
   const auto elements = static_cast<size_t>(array.elements());
   values->are_whole = steps_->begins_whole;
-  if (values->are_whole) {
+  if (values->are_whole && array.type() == ElementType::kFloat64) {
+    values->doubles.resize(elements);
+    array.RowToDoubles(row, values->doubles.data());
+    values->are_whole = MakeWhole(values->doubles, &values->wholes);
+  } else if (values->are_whole) {
     values->wholes.resize(elements);
     array.RowToWholes(row, values->wholes.data());
     if (array.type() == ElementType::kUint64) {
@@ -204,7 +247,8 @@ absl::Status ValuePipeline::Run(const Array& array, const char* row, std::option
         if (value < 0) return OutsideOf("int64", static_cast<uint64_t>(value));
       }
     }
-  } else {
+  }
+  if (!values->are_whole) {
     values->numbers.resize(elements);
     array.RowToFloats(row, steps_->scale, values->numbers.data());
   }
@@ -218,8 +262,10 @@ absl::Status ValuePipeline::Run(const Array& array, const char* row, std::option
 }
 
 // Truncates towards zero. `*values` are then whole numbers.
-absl::Status ValuePipeline::Cast(const std::string& type, Values* values) {
+absl::Status ValuePipeline::Cast(const Step& step, Values* values) {
+  const std::string& type = step.spec.cast();
   const bool is_bool = type == "bool";
+  const bool makes_ids_of_floats = step.makes_ids && !values->are_whole;
   if (!values->are_whole) {
     values->wholes.resize(values->numbers.size());
     for (size_t i = 0; i < values->numbers.size(); ++i) {
@@ -240,7 +286,7 @@ absl::Status ValuePipeline::Cast(const std::string& type, Values* values) {
       return OutsideOf(type, value);
     }
   }
-  return absl::OkStatus();
+  return makes_ids_of_floats ? CheckIds(values->wholes) : absl::OkStatus();
 }
 
 absl::Status ValuePipeline::OneHot(int64_t depth, Values* values) {
@@ -287,11 +333,10 @@ absl::Status ValuePipeline::RunStep(size_t number, std::optional<uint64_t> key,
   const Spec& spec = step.spec;
   if (job::TakesWholes(spec) && !values->are_whole) {
     CAIRN_RETURN_IF_ERROR(MakeWhole(values->numbers, &values->wholes));
+    CAIRN_RETURN_IF_ERROR(CheckIds(values->wholes));
     values->are_whole = true;
   }
-  const bool takes_floats = spec.has_normalize() || spec.has_resize() || spec.cast() == "float32" ||
-                            spec.pad().value() != std::trunc(spec.pad().value());
-  if (takes_floats && values->are_whole) {
+  if (TakesFloats(spec) && values->are_whole) {
     MakeFloat(values->wholes, &values->numbers);
     values->are_whole = false;
   }
@@ -307,7 +352,7 @@ absl::Status ValuePipeline::RunStep(size_t number, std::optional<uint64_t> key,
   };
   switch (spec.step_case()) {
     case Spec::kCast:
-      return spec.cast() == "float32" ? absl::OkStatus() : Cast(spec.cast(), values);
+      return spec.cast() == "float32" ? absl::OkStatus() : Cast(step, values);
     case Spec::kNormalize:
       Normalize(step, &values->numbers);
       break;
@@ -415,13 +460,14 @@ absl::Status ValuePipeline::Apply(const Array& array, const char* row, std::opti
     std::memcpy(out, values.numbers.data(), values.numbers.size() * sizeof(float));
     return absl::OkStatus();
   }
-  if (!values.are_whole) CAIRN_RETURN_IF_ERROR(MakeWhole(values.numbers, &values.wholes));
+  const bool are_whole = values.are_whole;
+  if (!are_whole) CAIRN_RETURN_IF_ERROR(MakeWhole(values.numbers, &values.wholes));
   auto* to = static_cast<int32_t*>(out);
   for (const int64_t value : values.wholes) {
     if (value != static_cast<int32_t>(value)) return OutsideOf("int32", value);
     *to++ = static_cast<int32_t>(value);
   }
-  return absl::OkStatus();
+  return are_whole ? absl::OkStatus() : CheckIds(values.wholes);
 }
 
 absl::Status ValuePipeline::ApplyToMeasure(const Array& array, const char* row, float* out) const {

@@ -61,6 +61,7 @@ class ValuePipeline {
     proto::PipelineStep spec;
     std::optional<FeatureHash> hash;
     std::unordered_map<int64_t, int64_t> ids;
+    bool makes_ids = false;  // Its results are ids, of the input or of a step behind.
     // By index of the last axis, or one for all; empty: the step does nothing.
     std::vector<double> mean;
     std::vector<double> inverse;
@@ -70,7 +71,7 @@ class ValuePipeline {
     std::vector<nn::Shape> shapes;  // Before each step, and after the last one.
     int leading = 0;                // The axes before those of a row.
     double scale = 1;
-    bool begins_whole = false;  // The rows are read as whole numbers.
+    bool begins_whole = false;  // The rows are read as whole numbers, if they are.
     bool may_fail = false;
     size_t measured = 0;  // The step that is measured; the number of steps if there is none.
   };
@@ -79,6 +80,7 @@ class ValuePipeline {
     bool are_whole = false;
     std::vector<float> numbers;
     std::vector<int64_t> wholes;
+    std::vector<double> doubles;
     std::vector<float> next_numbers;
     std::vector<int64_t> next_wholes;
   };
@@ -89,7 +91,7 @@ class ValuePipeline {
   absl::Status Run(const Array& array, const char* row, std::optional<uint64_t> key, size_t end,
                    Values* values) const;
   absl::Status RunStep(size_t number, std::optional<uint64_t> key, Values* values) const;
-  static absl::Status Cast(const std::string& type, Values* values);
+  static absl::Status Cast(const Step& step, Values* values);
   static absl::Status OneHot(int64_t depth, Values* values);
   static absl::Status LookUp(const Step& step, std::vector<int64_t>* values);
   static void Normalize(const Step& step, std::vector<float>* values);

@@ -109,6 +109,44 @@ TEST(ValuePipelineTest, WholeNumbersBeyondFloatsStayExact) {
       (Numbers{735, 816, 88, 427, 503}));
 }
 
+TEST(ValuePipelineTest, IdsThatFloatsRoundAreRefused) {
+  const std::string wrong =
+      " is a float32, which cannot tell ids of 2^24 and more apart; store ids as integers, and "
+      "leave out a \"cast\" before";
+  const std::string numbers = R"({"vocabulary": {"numbers": [16777215, 16777216, 16777217]}})";
+  const auto floats = Floats({16777215, 16777216}, {2});
+  EXPECT_EQ(floats.Run(numbers).second, "pipeline step \"vocabulary\": the value 16777216" + wrong);
+  EXPECT_EQ(floats.Run(R"({"cast": "int64"}, {"pad": {"length": 2}}, )" + numbers).second,
+            "pipeline step \"cast\": the value 16777216" + wrong);
+  EXPECT_EQ(floats.Run(R"({"cast": "int64"})").first, (Numbers{16777215, 16777216}));
+  EXPECT_EQ(Floats({-16777215}, {1}).Run(R"({"cast": "int64"}, {"hash": {"numBins": 1}})").first,
+            (Numbers{0}));
+  // An integer that a step makes float32.
+  const auto ids = Ids({16777217});
+  EXPECT_EQ(ids.Run(R"({"cast": "float32"}, )" + numbers).second,
+            "pipeline step \"vocabulary\": the value 16777216" + wrong);
+  EXPECT_EQ(ids.Run(R"({"cast": "int32"}, )" + numbers).first, (Numbers{2}));
+  Example<float> input = Floats({16777216}, {1});
+  input.input_type = "int32";
+  EXPECT_EQ(input.Run(R"({"pad": {"length": 1}})").second, "the value 16777216" + wrong);
+  EXPECT_EQ(input.Run(R"({"cast": "int32"})").second,
+            "pipeline step \"cast\": the value 16777216" + wrong);
+}
+
+TEST(ValuePipelineTest, WholeNumbersOfFloat64StayExact) {
+  Example<double> example = {{16777215, 16777216, 16777217}, {3}, ElementType::kFloat64};
+  const std::string numbers = R"({"vocabulary": {"numbers": [16777217, 16777216, 16777215]}})";
+  EXPECT_EQ(example.Run(numbers).first, (Numbers{2, 1, 0}));
+  EXPECT_EQ(example.Run(R"({"cast": "int64"}, )" + numbers).first, (Numbers{2, 1, 0}));
+  // Fractions are cast as float32.
+  example.values = {-1.75, 2.5, 0};
+  EXPECT_EQ(example.Run(R"({"cast": "int32"})").first, (Numbers{-1, 2, 0}));
+  example.values = {0x1p53, 0, 1};
+  EXPECT_EQ(example.Run(R"({"hash": {"numBins": 9}})").second,
+            "pipeline step \"hash\": the value 9007199254740992 is a float32, which cannot tell "
+            "ids of 2^24 and more apart; store ids as integers, and leave out a \"cast\" before");
+}
+
 TEST(ValuePipelineTest, ClassNumbersBecomeVectors) {
   EXPECT_EQ(Ids({2, 0}).Run(R"({"oneHot": "3"})").first, (Numbers{0, 0, 1, 1, 0, 0}));
   EXPECT_EQ(Floats({1}, {}).Run(R"({"oneHot": "2"})").first, (Numbers{0, 1}));
