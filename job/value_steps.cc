@@ -127,7 +127,8 @@ absl::Status CheckPad(const std::string& path, const Step& step) {
     return BadField(path + ".length", "is missing; it is the length of each example");
   }
   CAIRN_RETURN_IF_ERROR(CheckRange(path + ".length", true, spec.length(), 1, kElementsMost));
-  return CheckFiniteNumbers(path + ".value", std::array{spec.value()});
+  if (std::abs(spec.value()) <= std::numeric_limits<float>::max()) return absl::OkStatus();
+  return BadField(path + ".value", spec.value(), " does not fit into float32");
 }
 
 absl::Status CheckResize(const std::string& path, const Step& step) {

@@ -51,6 +51,7 @@ TEST(ValueStepsTest, EveryMistakeIsNamedWithItsPath) {
       {R"({"vocabulary": {"numbers": [4, 4]}})",
        "vocabulary.numbers: 4 appears twice; keep one of them"},
       {R"({"pad": {"value": 1}})", "pad.length: is missing; it is the length of each example"},
+      {R"({"pad": {"length": 2, "value": 1e300}})", "pad.value: 1e+300 does not fit into float32"},
       {R"({"pad": {"length": 0}})", "pad.length: 0 is not from 1 to 268435456"},
       {R"({"resize": {}})", "resize.size: is missing; say height and width: [224, 224]"},
       {R"({"resize": {"size": [9, 0]}})", "resize.size: 0 is not from 1 to 65536"},

@@ -107,7 +107,7 @@ struct Pixels {
 // Whether the step makes float32 of whole numbers.
 bool TakesFloats(const Spec& spec) {
   const double fill = spec.pad().value();
-  const bool is_whole_fill = fill == std::trunc(fill);
+  const bool is_whole_fill = fill == std::trunc(fill) && FitsInt64(fill);
   return spec.has_normalize() || spec.has_resize() || spec.cast() == "float32" || !is_whole_fill;
 }
 

@@ -190,6 +190,9 @@ TEST(ValuePipelineTest, ListsArePaddedAndCutAtTheirEnd) {
   EXPECT_EQ(example.Run(R"({"pad": {"length": 3, "value": 0.5}})").first,
             (Numbers{1, 2, 3, 4, 0.5, 0.5}));
   EXPECT_EQ(example.Run(R"({"pad": {"length": 1}})").first, (Numbers{1, 2}));
+  // 2^64 is not an int64.
+  EXPECT_EQ(Ids({7}).Run(R"({"pad": {"length": 2, "value": 18446744073709551616}})").first,
+            (Numbers{7, 0x1p64f}));
   // The first axis of a window is its rows.
   EXPECT_EQ(example.Run(R"({"window": {"size": 2}}, {"pad": {"length": 3}})").first,
             (Numbers{1, 2, 0, 3, 4, 0}));
