@@ -16,6 +16,8 @@
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "job/data_formats/csv_format.h"
+#include "job/data_formats/data_features.h"
+#include "job/data_formats/text_format.h"
 #include "job/data_pipeline.h"
 #include "job/value_steps.h"
 #include "nn/tensor.h"
@@ -325,6 +327,32 @@ class Preprocessing {
   std::map<std::string, std::string> last_;  // By input: the last layer that prepares it.
 };
 
+// What the job does to the values of a feature, and no layer does. Null: nothing.
+const char* UnwrittenWork(const proto::DataFeature& feature) {
+  return feature.has_hash()                 ? "are hashed"
+         : feature.has_text_vectorization() ? "are divided into tokens"
+         : job::HasNames(feature)           ? "are looked up in a vocabulary"
+         : feature.has_default_() || feature.has_default_name()
+             ? "are replaced where they are missing"
+             : nullptr;
+}
+
+// The features of a source of records, of a Parquet table or of texts.
+job::DataFeatures FeaturesOf(const proto::JobPlan& plan) {
+  const proto::DataSource& source = plan.job().train();
+  if (source.has_tfrecord()) return source.tfrecord().features();
+  if (source.has_parquet()) return source.parquet().features();
+  if (!source.has_text()) return {};
+  const auto& layers = plan.model().layers();
+  const bool takes_text =
+      std::any_of(layers.begin(), layers.end(), [](const proto::LayerSpec& layer) {
+        const auto dtype = layer.config().fields().find("dtype");
+        return layer.class_name() == "InputLayer" && dtype != layer.config().fields().end() &&
+               dtype->second.string_value() == "string";
+      });
+  return job::TextFeatures(source.text(), takes_text);
+}
+
 // The first column whose missing values the job replaces, if there is one.
 std::string FilledColumn(const proto::JobPlan& plan) {
   for (const proto::CsvColumn& column : plan.job().train().csv().features()) {
@@ -347,6 +375,14 @@ absl::StatusOr<proto::ModelSpec> ModelOfRawInputs(const proto::JobPlan& plan) {
     return absl::InvalidArgumentError(
         absl::StrCat("--with-preprocessing: the texts of column ", column.name(),
                      " are hashed, which no layer of a job does; export without the flag and "
+                     "prepare the inputs before"));
+  }
+  for (const proto::DataFeature& feature : FeaturesOf(plan)) {
+    const char* const work = UnwrittenWork(feature);
+    if (work == nullptr) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--with-preprocessing: the values of \"", feature.name(), "\" ", work,
+                     ", and only columns of csv get layers for this; export without the flag and "
                      "prepare the inputs before"));
   }
   if (!plan.job().train().mix().empty()) {

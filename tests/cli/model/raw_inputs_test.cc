@@ -96,5 +96,43 @@ TEST(RawInputsTest, WhatLayersCannotSayIsRefusedByName) {
               HasSubstr("an input is a window of rows with names"));
 }
 
+TEST(RawInputsTest, FeaturesThatTheReaderConvertsAreRefused) {
+  const auto refusal_of = [](const proto::DataSource& source) {
+    proto::JobPlan plan = ExamplePlan();
+    *plan.mutable_job()->mutable_train() = source;
+    return std::string(ModelOfRawInputs(plan).status().message());
+  };
+  const auto has = [](const std::string& work) {
+    return HasSubstr("--with-preprocessing: the values of \"x\" " + work +
+                     ", and only columns of csv get layers for this; export without the flag");
+  };
+  proto::DataFeature plain;
+  plain.set_name("x");
+  proto::DataFeature hashed = plain, named = plain, text = plain, filled = plain;
+  hashed.mutable_hash()->set_num_bins(9);
+  named.add_vocabulary("a");
+  text.mutable_text_vectorization();
+  filled.set_default_(0);
+  const std::pair<proto::DataFeature, const char*> cases[] = {
+      {hashed, "are hashed"},
+      {named, "are looked up in a vocabulary"},
+      {text, "are divided into tokens"},
+      {filled, "are replaced where they are missing"}};
+  for (const auto& [feature, work] : cases) {
+    proto::DataSource tfrecord, parquet;
+    *tfrecord.mutable_tfrecord()->add_features() = plain;
+    *parquet.mutable_parquet()->add_features() = plain;
+    EXPECT_EQ(refusal_of(tfrecord), "");
+    EXPECT_EQ(refusal_of(parquet), "");
+    *tfrecord.mutable_tfrecord()->add_features() = feature;
+    *parquet.mutable_parquet()->add_features() = feature;
+    EXPECT_THAT(refusal_of(tfrecord), has(work));
+    EXPECT_THAT(refusal_of(parquet), has(work));
+  }
+  proto::DataSource texts;
+  texts.mutable_text()->add_files("x.txt");
+  EXPECT_THAT(refusal_of(texts), HasSubstr("are divided into tokens"));
+}
+
 }  // namespace
 }  // namespace cairn::cli
