@@ -51,7 +51,8 @@ std::string LayerName(const std::string& column) {
 
 class Preprocessing {
  public:
-  explicit Preprocessing(const proto::JobPlan& plan) : plan_(plan) {
+  explicit Preprocessing(const proto::JobPlan& plan)
+      : plan_(plan), leading_(job::WindowOf(plan.job().train()) ? 1 : 0) {
     for (const proto::LayerSpec& layer : plan.model().layers()) {
       if (!HasCategories(layer.name())) taken_.insert(layer.name());
     }
@@ -162,6 +163,13 @@ class Preprocessing {
   // Adds the layers behind an input.
   absl::Status Prepare(const proto::LayerSpec& input) {
     const std::vector<const proto::PipelineStep*> steps = StepsOf(input.name());
+    if (!steps.empty() && HasCategories(input.name())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the input '", input.name(), "' has columns of names and the step \"",
+          job::NameOf(*steps[0]),
+          "\" of the pipeline, which layers do not do together; export without the flag and "
+          "prepare the inputs before"));
+    }
     // Integers are neither scaled nor standardized.
     const auto dtype = input.config().fields().find("dtype");
     const bool is_float =
@@ -177,10 +185,13 @@ class Preprocessing {
       arguments["scale"].set_number_value(scale);
       arguments["offset"].set_number_value(0);  // Keras requires it in files.
     }
-    nn::Shape shape = steps.empty() ? nn::Shape() : SetShape(input.name());
+    nn::Shape shape;
+    if (!steps.empty()) {
+      CAIRN_ASSIGN_OR_RETURN(shape, SetShape(input.name(), steps));
+    }
     for (const proto::PipelineStep* step : steps) {
       CAIRN_RETURN_IF_ERROR(AddStep(input.name(), *step, shape));
-      CAIRN_ASSIGN_OR_RETURN(shape, job::ShapeAfter(*step, std::move(shape), /*leading=*/0));
+      CAIRN_ASSIGN_OR_RETURN(shape, job::ShapeAfter(*step, std::move(shape), leading_));
     }
     // The statistics are of all values, unless they are of a step.
     const bool is_measured = std::any_of(steps.begin(), steps.end(),
@@ -211,12 +222,18 @@ class Preprocessing {
   }
 
   // Gives the input, which was added last, the shape of the examples before the steps; returns it.
-  nn::Shape SetShape(const std::string& input) {
+  absl::StatusOr<nn::Shape> SetShape(const std::string& input,
+                                     const std::vector<const proto::PipelineStep*>& steps) {
     const auto& planned = plan_.data().input_shapes(PlaceOf(input)).sizes();
     nn::Shape shape(planned.begin(), planned.end());
+    nn::Shape after = shape;
+    for (const proto::PipelineStep* step : steps) {
+      CAIRN_ASSIGN_OR_RETURN(after, job::ShapeAfter(*step, std::move(after), leading_));
+    }
     auto& sizes = *(*Last()->mutable_fields())["batch_shape"].mutable_list_value();
-    // The model may have a last axis of 1 that the files lack.
-    if (static_cast<int>(shape.size()) == sizes.values_size() - 2) shape.push_back(1);
+    // The model may have a last axis of 1 that the files lack. Layers take no single numbers.
+    const bool lacks_axis = static_cast<int>(after.size()) == sizes.values_size() - 2;
+    if (lacks_axis || shape.empty()) shape.push_back(1);
     sizes.clear_values();
     sizes.add_values()->set_null_value(google::protobuf::NULL_VALUE);
     for (const int64_t size : shape)
@@ -322,6 +339,7 @@ class Preprocessing {
   Struct* Last() { return model_.mutable_layers(model_.layers_size() - 1)->mutable_config(); }
 
   const proto::JobPlan& plan_;
+  const int leading_;  // Axes of a window's rows.
   proto::ModelSpec model_;
   std::set<std::string> taken_;
   std::map<std::string, std::string> last_;  // By input: the last layer that prepares it.

@@ -134,5 +134,51 @@ TEST(RawInputsTest, FeaturesThatTheReaderConvertsAreRefused) {
   EXPECT_THAT(refusal_of(texts), HasSubstr("are divided into tokens"));
 }
 
+TEST(RawInputsTest, StepsOfColumnsOfNamesAreRefused) {
+  proto::JobPlan plan = PlanOfColumns();
+  plan.mutable_job()->mutable_train()->add_pipeline()->mutable_normalize();
+  plan.mutable_data()->add_input_shapes()->add_sizes(4);
+  EXPECT_THAT(std::string(ModelOfRawInputs(plan).status().message()),
+              HasSubstr("has columns of names and the step \"normalize\" of the pipeline, which "
+                        "layers do not do together"));
+}
+
+// A job whose examples have the first shape in the files and the second one in the model.
+proto::JobPlan PlanOfShapes(const std::vector<int>& in_files, const std::vector<int>& in_model) {
+  proto::JobPlan plan = ExamplePlan();
+  plan.mutable_job()->mutable_train()->clear_scale();
+  auto& fields = *plan.mutable_model()->mutable_layers(0)->mutable_config()->mutable_fields();
+  auto& shape = *fields["batch_shape"].mutable_list_value();
+  while (shape.values_size() > 1) shape.mutable_values()->RemoveLast();
+  for (const int size : in_model) shape.add_values()->set_number_value(size);
+  auto* const sizes = plan.mutable_data()->add_input_shapes();
+  for (const int size : in_files) sizes->add_sizes(size);
+  return plan;
+}
+
+// The shape of the exported model's input without the examples, or the error.
+std::string InputOf(const proto::JobPlan& plan) {
+  const auto model = ModelOfRawInputs(plan);
+  if (!model.ok()) return std::string(model.status().message());
+  const auto& sizes = model->layers(0).config().fields().at("batch_shape").list_value().values();
+  std::string text;
+  for (int i = 1; i < sizes.size(); ++i) {
+    text += std::to_string(static_cast<int>(sizes[i].number_value())) + " ";
+  }
+  return text;
+}
+
+TEST(RawInputsTest, TheInputHasTheShapeOfTheFiles) {
+  const auto shape_of = [](const std::vector<int>& in_files, const std::vector<int>& in_model) {
+    proto::JobPlan plan = PlanOfShapes(in_files, in_model);
+    plan.mutable_job()->mutable_train()->add_pipeline()->set_one_hot(4);
+    return InputOf(plan);
+  };
+  EXPECT_EQ(shape_of({5}, {5, 4}), "5 ");
+  EXPECT_EQ(shape_of({5, 1}, {5, 4}), "5 1 ");
+  EXPECT_EQ(shape_of({}, {4}), "1 ");
+  EXPECT_EQ(shape_of({1}, {4}), "1 ");
+}
+
 }  // namespace
 }  // namespace cairn::cli
