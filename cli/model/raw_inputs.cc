@@ -241,6 +241,17 @@ class Preprocessing {
     return shape;
   }
 
+  // The layers of images take (height, width, channels).
+  absl::Status CheckImages(const proto::PipelineStep& step, const nn::Shape& shape) const {
+    if (leading_ == 0 && shape.size() == 3) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the step \"", job::NameOf(step), "\" of the pipeline changes ",
+        leading_ > 0 ? "the images of a window"
+                     : absl::StrCat("images of shape ", nn::ShapeText(shape)),
+        ", and its layer takes images of shape (height, width, channels); export without the flag "
+        "and prepare the inputs before"));
+  }
+
   // Adds the layer that does what the step does in inference.
   absl::Status AddStep(const std::string& input, const proto::PipelineStep& step,
                        const nn::Shape& shape) {
@@ -262,6 +273,7 @@ class Preprocessing {
       case Step::kResize: {
         const proto::ResizeStep& resize = step.resize();
         if (resize.pad_to_aspect_ratio()) return NoLayer(step);
+        CAIRN_RETURN_IF_ERROR(CheckImages(step, shape));
         auto& fields = *Append(input, "Resizing")->mutable_fields();
         fields["height"].set_number_value(static_cast<double>(resize.size(0)));
         fields["width"].set_number_value(static_cast<double>(*resize.size().rbegin()));
@@ -271,6 +283,7 @@ class Preprocessing {
         return absl::OkStatus();
       }
       case Step::kCrop: {
+        CAIRN_RETURN_IF_ERROR(CheckImages(step, shape));
         const std::array wanted = {step.crop().size(0), *step.crop().size().rbegin()};
         auto& arguments = *Append(input, "Cropping2D")->mutable_fields();
         for (int axis = 0; axis < 2; ++axis) {

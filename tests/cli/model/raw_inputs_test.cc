@@ -180,5 +180,26 @@ TEST(RawInputsTest, TheInputHasTheShapeOfTheFiles) {
   EXPECT_EQ(shape_of({1}, {4}), "1 ");
 }
 
+TEST(RawInputsTest, ImagesOfAWindowOrWithoutChannelsAreRefused) {
+  proto::JobPlan plan = PlanOfShapes({4, 4, 4}, {4, 3, 3});
+  auto& pipeline = *plan.mutable_job()->mutable_train()->mutable_pipeline();
+  pipeline.Add()->mutable_window()->set_size(4);
+  auto* const step = pipeline.Add();
+  step->mutable_crop()->add_size(3);
+  EXPECT_THAT(InputOf(plan),
+              HasSubstr("the step \"crop\" of the pipeline changes the images of a window"));
+  step->mutable_resize()->add_size(3);
+  EXPECT_THAT(InputOf(plan), HasSubstr("the step \"resize\" of the pipeline changes the images"));
+  step->set_flip("vertical");
+  EXPECT_EQ(InputOf(plan), "4 4 4 ");
+  plan = PlanOfShapes({5, 4}, {3, 3});
+  plan.mutable_job()->mutable_train()->add_pipeline()->mutable_crop()->add_size(3);
+  EXPECT_THAT(InputOf(plan), HasSubstr("changes images of shape (5, 4), and its layer takes images "
+                                       "of shape (height, width, channels)"));
+  // The model's last axis of 1 may be missing in the files.
+  plan.mutable_model()->CopyFrom(PlanOfShapes({5, 4}, {3, 3, 1}).model());
+  EXPECT_EQ(InputOf(plan), "5 4 1 ");
+}
+
 }  // namespace
 }  // namespace cairn::cli
