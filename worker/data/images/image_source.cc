@@ -191,7 +191,7 @@ constexpr size_t kClassBytesMax = size_t{1} << 20;
 absl::StatusOr<std::vector<std::string>> ClassesInTables(const proto::ImagesSource& images,
                                                          const std::vector<std::string>& tables) {
   CAIRN_ASSIGN_OR_RETURN(const std::vector<TableImage> rows,
-                         ReadImageTables(images, tables, /*needs_labels=*/true));
+                         ReadImageTables(images, tables, TableLabels::kClasses));
   std::set<std::string> labels;
   size_t bytes = 0;
   for (const TableImage& row : rows) {
@@ -240,8 +240,11 @@ absl::StatusOr<std::vector<std::string>> NamesOfLabels(const ReadRequest& reques
     for (const std::string& file : files) names.push_back(ClassOfFile(places, file));
     return names;
   }
+  const proto::ImagesSource& images = request.source.images();
+  const TableLabels labels =
+      AreNumbers(images, request.label_specs[0]) ? TableLabels::kAny : TableLabels::kClasses;
   CAIRN_ASSIGN_OR_RETURN(const std::vector<TableImage> rows,
-                         ReadImageTables(request.source.images(), places, /*needs_labels=*/true));
+                         ReadImageTables(images, places, labels));
   const bool has_changed =
       rows.size() + places.size() != files.size() ||
       !std::equal(rows.begin(), rows.end(), files.begin(),
@@ -393,8 +396,9 @@ absl::StatusOr<std::vector<std::string>> ListTables(const proto::ImagesSource& i
       return absl::InvalidArgumentError(
           absl::StrCat("data file ", name, ": a table of images is a .csv, .tsv or .parquet file"));
     }
-    CAIRN_ASSIGN_OR_RETURN(const std::vector<TableImage> rows,
-                           ReadImageTables(images, {name}, needs_labels));
+    CAIRN_ASSIGN_OR_RETURN(
+        const std::vector<TableImage> rows,
+        ReadImageTables(images, {name}, needs_labels ? TableLabels::kAny : TableLabels::kNone));
     for (const TableImage& row : rows) {
       if (IsImageTable(row.path)) {
         return absl::InvalidArgumentError(
