@@ -257,8 +257,10 @@ absl::Status FeatureEncoder::CheckShapes() const {
   CAIRN_RETURN_IF_ERROR(padding_);
   for (const auto& feature : features_) {
     if (!IsImage(feature->spec) || feature->image) continue;
+    const bool is_unknown = feature->spec.shape().empty() && !targets_[feature->target].wanted;
     return Wrong(feature->spec, "is an image, and its shape is ",
-                 job::ImageFormOf(feature->shape).status().message());
+                 job::ImageFormOf(feature->shape).status().message(),
+                 is_unknown ? "; set \"shape\" to the size before the pipeline" : "");
   }
   for (int i = 0; i < targets(); ++i) {
     const Target& target = targets_[i];

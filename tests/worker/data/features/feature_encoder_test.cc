@@ -182,5 +182,15 @@ TEST(FeatureEncoderTest, TextsAreFilledWithZeros) {
             "the step \"pad\"");
 }
 
+TEST(FeatureEncoderTest, ImagesBeforeStepsThatChangeTheirSizeHaveAShape) {
+  const std::string resize = R"({"pipeline": [{"resize": {"size": [2, 2]}}]})";
+  const std::string input = R"({"batch_shape": [null, 2, 2, 3]})";
+  Encoding open(R"({"name": "x", "decode": "image"})", input, resize);
+  EXPECT_THAT(std::string(open.encoder->CheckShapes().message()),
+              HasSubstr("; set \"shape\" to the size before the pipeline"));
+  Encoding set(R"({"name": "x", "decode": "image", "shape": [4, 4, 3]})", input, resize);
+  EXPECT_EQ(std::string(set.encoder->CheckShapes().message()), "");
+}
+
 }  // namespace
 }  // namespace cairn::worker
