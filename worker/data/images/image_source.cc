@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -131,10 +132,13 @@ class ImageRows {
     if (kept_[row] != nullptr || storage_ == nullptr) return kept;
     if (storage_->TakeMemory(kept->data.size())) {
       kept_[row] = kept;
-    } else if (spool_ != nullptr && spooled_[row].bytes == 0) {
+    } else if (spool_ != nullptr && spooled_[row].bytes == 0 && !is_spool_full_) {
       const absl::StatusOr<uint64_t> place = spool_->Add(kept->data);
-      // Without room it is decoded again.
-      if (place.ok()) spooled_[row] = {*place, kept->data.size(), kept->is_float};
+      if (place.ok()) {
+        spooled_[row] = {*place, kept->data.size(), kept->is_float};
+      } else {
+        is_spool_full_ = true;
+      }
     }
     return kept;
   }
@@ -157,6 +161,8 @@ class ImageRows {
   const std::shared_ptr<DataStorage> storage_;
   std::array<Mutex, 64> mutexes_;  // Row i is guarded by mutex i % 64.
   const std::unique_ptr<SpoolFile> spool_;
+  // After a piece had no room, other images are decoded again without another attempt.
+  std::atomic<bool> is_spool_full_ = false;
   std::vector<Kept> kept_;        // By row; null: not in memory.
   std::vector<Spooled> spooled_;  // By row.
 };
