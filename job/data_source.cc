@@ -420,6 +420,11 @@ proto::DataSource ValidationSource(const proto::Job& job) {
   if (source.pipeline().empty()) {
     *source.mutable_pipeline() = train.pipeline();
     RemoveChoices(&source);
+  } else if (absl::c_none_of(source.pipeline(), ChangesValues)) {
+    // Steps that choose examples do not say how their values are changed.
+    for (const proto::PipelineStep& step : train.pipeline()) {
+      if (ChangesValues(step)) *source.add_pipeline() = step;
+    }
   }
   const DataFormat* format = FormatOf(source);
   if (format != nullptr && format == FormatOf(train) && format->inherit != nullptr) {

@@ -108,7 +108,8 @@ void AddFlags(CLI::App* app, Flags* flags) {
       ->check(cairn::WholeNumber(0, 1 << 30));
   app->add_option("--spool", flags->spool,
                   "Folder for data beyond --data_memory that were unpacked or parsed (gzip, csv, "
-                  "tfrecord, npz, parquet, text). Default /var/tmp");
+                  "tfrecord, npz, parquet, text), and for images that a pipeline caches. Default "
+                  "/var/tmp");
 }
 
 // What this process runs.

@@ -16,6 +16,8 @@
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "job/data_formats/csv_format.h"
+#include "job/data_formats/data_features.h"
+#include "job/data_formats/text_format.h"
 #include "job/data_pipeline.h"
 #include "job/value_steps.h"
 #include "nn/tensor.h"
@@ -49,7 +51,8 @@ std::string LayerName(const std::string& column) {
 
 class Preprocessing {
  public:
-  explicit Preprocessing(const proto::JobPlan& plan) : plan_(plan) {
+  explicit Preprocessing(const proto::JobPlan& plan)
+      : plan_(plan), leading_(job::WindowOf(plan.job().train()) ? 1 : 0) {
     for (const proto::LayerSpec& layer : plan.model().layers()) {
       if (!HasCategories(layer.name())) taken_.insert(layer.name());
     }
@@ -160,6 +163,13 @@ class Preprocessing {
   // Adds the layers behind an input.
   absl::Status Prepare(const proto::LayerSpec& input) {
     const std::vector<const proto::PipelineStep*> steps = StepsOf(input.name());
+    if (!steps.empty() && HasCategories(input.name())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the input '", input.name(), "' has columns of names and the step \"",
+          job::NameOf(*steps[0]),
+          "\" of the pipeline, which layers do not do together; export without the flag and "
+          "prepare the inputs before"));
+    }
     // Integers are neither scaled nor standardized.
     const auto dtype = input.config().fields().find("dtype");
     const bool is_float =
@@ -175,10 +185,13 @@ class Preprocessing {
       arguments["scale"].set_number_value(scale);
       arguments["offset"].set_number_value(0);  // Keras requires it in files.
     }
-    nn::Shape shape = steps.empty() ? nn::Shape() : SetShape(input.name());
+    nn::Shape shape;
+    if (!steps.empty()) {
+      CAIRN_ASSIGN_OR_RETURN(shape, SetShape(input.name(), steps));
+    }
     for (const proto::PipelineStep* step : steps) {
       CAIRN_RETURN_IF_ERROR(AddStep(input.name(), *step, shape));
-      CAIRN_ASSIGN_OR_RETURN(shape, job::ShapeAfter(*step, std::move(shape), /*leading=*/0));
+      CAIRN_ASSIGN_OR_RETURN(shape, job::ShapeAfter(*step, std::move(shape), leading_));
     }
     // Otherwise the statistics are of a step.
     if (plan_.job().train().standardize()) Normalize(input.name());
@@ -207,17 +220,34 @@ class Preprocessing {
   }
 
   // Gives the input, which was added last, the shape of the examples before the steps; returns it.
-  nn::Shape SetShape(const std::string& input) {
+  absl::StatusOr<nn::Shape> SetShape(const std::string& input,
+                                     const std::vector<const proto::PipelineStep*>& steps) {
     const auto& planned = plan_.data().input_shapes(PlaceOf(input)).sizes();
     nn::Shape shape(planned.begin(), planned.end());
+    nn::Shape after = shape;
+    for (const proto::PipelineStep* step : steps) {
+      CAIRN_ASSIGN_OR_RETURN(after, job::ShapeAfter(*step, std::move(after), leading_));
+    }
     auto& sizes = *(*Last()->mutable_fields())["batch_shape"].mutable_list_value();
-    // The model may have a last axis of 1 that the files lack.
-    if (static_cast<int>(shape.size()) == sizes.values_size() - 2) shape.push_back(1);
+    // The model may have a last axis of 1 that the files lack. Layers take no single numbers.
+    const bool lacks_axis = static_cast<int>(after.size()) == sizes.values_size() - 2;
+    if (lacks_axis || shape.empty()) shape.push_back(1);
     sizes.clear_values();
     sizes.add_values()->set_null_value(google::protobuf::NULL_VALUE);
     for (const int64_t size : shape)
       sizes.add_values()->set_number_value(static_cast<double>(size));
     return shape;
+  }
+
+  // The layers of images take (height, width, channels).
+  absl::Status CheckImages(const proto::PipelineStep& step, const nn::Shape& shape) const {
+    if (leading_ == 0 && shape.size() == 3) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the step \"", job::NameOf(step), "\" of the pipeline changes ",
+        leading_ > 0 ? "the images of a window"
+                     : absl::StrCat("images of shape ", nn::ShapeText(shape)),
+        ", and its layer takes images of shape (height, width, channels); export without the flag "
+        "and prepare the inputs before"));
   }
 
   // Adds the layer that does what the step does in inference.
@@ -241,6 +271,7 @@ class Preprocessing {
       case Step::kResize: {
         const proto::ResizeStep& resize = step.resize();
         if (resize.pad_to_aspect_ratio()) return NoLayer(step);
+        CAIRN_RETURN_IF_ERROR(CheckImages(step, shape));
         auto& fields = *Append(input, "Resizing")->mutable_fields();
         fields["height"].set_number_value(static_cast<double>(resize.size(0)));
         fields["width"].set_number_value(static_cast<double>(*resize.size().rbegin()));
@@ -250,6 +281,7 @@ class Preprocessing {
         return absl::OkStatus();
       }
       case Step::kCrop: {
+        CAIRN_RETURN_IF_ERROR(CheckImages(step, shape));
         const std::array wanted = {step.crop().size(0), *step.crop().size().rbegin()};
         auto& arguments = *Append(input, "Cropping2D")->mutable_fields();
         for (int axis = 0; axis < 2; ++axis) {
@@ -318,10 +350,37 @@ class Preprocessing {
   Struct* Last() { return model_.mutable_layers(model_.layers_size() - 1)->mutable_config(); }
 
   const proto::JobPlan& plan_;
+  const int leading_;  // Axes of a window's rows.
   proto::ModelSpec model_;
   std::set<std::string> taken_;
   std::map<std::string, std::string> last_;  // By input: the last layer that prepares it.
 };
+
+// What the job does to the values of a feature, and no layer does. Null: nothing.
+const char* UnwrittenWork(const proto::DataFeature& feature) {
+  return feature.has_hash()                 ? "are hashed"
+         : feature.has_text_vectorization() ? "are divided into tokens"
+         : job::HasNames(feature)           ? "are looked up in a vocabulary"
+         : feature.has_default_() || feature.has_default_name()
+             ? "are replaced where they are missing"
+             : nullptr;
+}
+
+// The features of a source of records, of a Parquet table or of texts.
+job::DataFeatures FeaturesOf(const proto::JobPlan& plan) {
+  const proto::DataSource& source = plan.job().train();
+  if (source.has_tfrecord()) return source.tfrecord().features();
+  if (source.has_parquet()) return source.parquet().features();
+  if (!source.has_text()) return {};
+  const auto& layers = plan.model().layers();
+  const bool takes_text =
+      std::any_of(layers.begin(), layers.end(), [](const proto::LayerSpec& layer) {
+        const auto dtype = layer.config().fields().find("dtype");
+        return layer.class_name() == "InputLayer" && dtype != layer.config().fields().end() &&
+               dtype->second.string_value() == "string";
+      });
+  return job::TextFeatures(source.text(), takes_text);
+}
 
 // The first column whose missing values the job replaces, if there is one.
 std::string FilledColumn(const proto::JobPlan& plan) {
@@ -345,6 +404,14 @@ absl::StatusOr<proto::ModelSpec> ModelOfRawInputs(const proto::JobPlan& plan) {
     return absl::InvalidArgumentError(
         absl::StrCat("--with-preprocessing: the texts of column ", column.name(),
                      " are hashed, which no layer of a job does; export without the flag and "
+                     "prepare the inputs before"));
+  }
+  for (const proto::DataFeature& feature : FeaturesOf(plan)) {
+    const char* const work = UnwrittenWork(feature);
+    if (work == nullptr) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--with-preprocessing: the values of \"", feature.name(), "\" ", work,
+                     ", and only columns of csv get layers for this; export without the flag and "
                      "prepare the inputs before"));
   }
   if (!plan.job().train().mix().empty()) {

@@ -2,6 +2,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/plural.h"
@@ -85,6 +86,24 @@ absl::Status CheckImages(const std::string& path, const proto::DataSource& sourc
   return absl::OkStatus();
 }
 
+// Images are decoded to the size of a "resize" that is the first step, in its way.
+absl::Status CheckResize(const std::string& path, const proto::DataSource& source,
+                         const nn::Model& model) {
+  const proto::ImagesSource& images = source.images();
+  const std::vector<const proto::PipelineStep*> steps = ValueStepsOf(source, model, 0);
+  if (!images.image_size().empty() || steps.empty() || !steps[0]->has_resize()) {
+    return absl::OkStatus();
+  }
+  const char* const field = images.crop_to_aspect_ratio()  ? "crop_to_aspect_ratio"
+                            : images.pad_to_aspect_ratio() ? "pad_to_aspect_ratio"
+                            : images.has_interpolation()   ? "interpolation"
+                                                           : nullptr;
+  if (field == nullptr) return absl::OkStatus();
+  return Invalid(path, ".", field,
+                 ": has no effect, because the pipeline begins with \"resize\"; set it in that "
+                 "step, or set \"image_size\"");
+}
+
 absl::Status CheckModel(const std::string& path, const proto::DataSource& source,
                         const nn::Model& model) {
   if (model.inputs().size() != 1) {
@@ -100,9 +119,9 @@ absl::Status CheckModel(const std::string& path, const proto::DataSource& source
     return Invalid(path, ": the model's input '", input.name, "' takes ", form.status().message());
   }
   const proto::ImagesSource& images = source.images();
-  if (const auto size = DecodedSizeOf(source, model); !size.ok()) {
-    return Invalid(path, ".image_size: ", size.status().message());
-  }
+  CAIRN_RETURN_IF_ERROR(CheckResize(path, source, model));
+  const auto size = DecodedSizeOf(source, model);
+  if (!size.ok()) return Invalid(path, ".image_size: ", size.status().message());
   if (!images.image_size().empty() && RowShape(source, model, 0)) {
     const int64_t height = images.image_size(0);
     const int64_t width = *images.image_size().rbegin();
@@ -117,7 +136,7 @@ absl::Status CheckModel(const std::string& path, const proto::DataSource& source
                    Plural(ModeNamed(images.color_mode())->channels, "channel"),
                    ", the model's input '", input.name, "' takes ", form->channels);
   }
-  if (input.spec.type == proto::INT32 && images.interpolation() != "nearest") {
+  if (input.spec.type == proto::INT32 && !size->is_nearest) {
     return Invalid(path, ".interpolation: \"bilinear\" has fractions, the model's input '",
                    input.name, "' takes whole numbers; set \"nearest\"");
   }

@@ -109,6 +109,23 @@ TEST(DataPipelineTest, OnlyTheFormOfExamplesIsInheritedAndKeptForOtherFiles) {
   EXPECT_TRUE(replaced.pipeline(0).has_window());
 }
 
+TEST(DataPipelineTest, StepsOfValuesAreInheritedUnlessValidationHasSome) {
+  proto::Job job;
+  *job.mutable_train() = NpyOf(R"({"take": 9}, {"pad": {"length": 3}}, {"cache": {}},
+                                  {"normalize": {"mean": [1000], "deviation": [2]}})");
+  const auto steps_of = [&job](const std::string& steps) {
+    *job.mutable_validation() = NpyOf(steps);
+    const proto::DataSource validation = ValidationSource(job);
+    std::string names;
+    for (const auto& step : validation.pipeline()) names += NameOf(step) + " ";
+    return names;
+  };
+  EXPECT_EQ(steps_of(""), "pad cache normalize ");
+  EXPECT_EQ(steps_of(R"({"skip": 1}, {"take": 8})"), "skip take pad normalize ");
+  EXPECT_EQ(ValidationSource(job).pipeline(3).normalize().mean(0), 1000);
+  EXPECT_EQ(steps_of(R"({"take": 8}, {"cast": "float32"})"), "take cast ");
+}
+
 TEST(DataPipelineTest, WindowsHaveTheDefaultsOfTensorFlowAndTheLabelOfTheLastRow) {
   EXPECT_FALSE(WindowOf(NpyOf(R"({"take": 4})")));
   const Window window = *WindowOf(NpyOf(R"({"window": {"size": 3, "stride": 2}})"));

@@ -100,5 +100,110 @@ TEST(RawInputsTest, WhatLayersCannotSayIsRefusedByName) {
               HasSubstr("an input is a window of rows with names"));
 }
 
+TEST(RawInputsTest, FeaturesThatTheReaderConvertsAreRefused) {
+  const auto refusal_of = [](const proto::DataSource& source) {
+    proto::JobPlan plan = ExamplePlan();
+    *plan.mutable_job()->mutable_train() = source;
+    return std::string(ModelOfRawInputs(plan).status().message());
+  };
+  const auto has = [](const std::string& work) {
+    return HasSubstr("--with-preprocessing: the values of \"x\" " + work +
+                     ", and only columns of csv get layers for this; export without the flag");
+  };
+  proto::DataFeature plain;
+  plain.set_name("x");
+  proto::DataFeature hashed = plain, named = plain, text = plain, filled = plain;
+  hashed.mutable_hash()->set_num_bins(9);
+  named.add_vocabulary("a");
+  text.mutable_text_vectorization();
+  filled.set_default_(0);
+  const std::pair<proto::DataFeature, const char*> cases[] = {
+      {hashed, "are hashed"},
+      {named, "are looked up in a vocabulary"},
+      {text, "are divided into tokens"},
+      {filled, "are replaced where they are missing"}};
+  for (const auto& [feature, work] : cases) {
+    proto::DataSource tfrecord, parquet;
+    *tfrecord.mutable_tfrecord()->add_features() = plain;
+    *parquet.mutable_parquet()->add_features() = plain;
+    EXPECT_EQ(refusal_of(tfrecord), "");
+    EXPECT_EQ(refusal_of(parquet), "");
+    *tfrecord.mutable_tfrecord()->add_features() = feature;
+    *parquet.mutable_parquet()->add_features() = feature;
+    EXPECT_THAT(refusal_of(tfrecord), has(work));
+    EXPECT_THAT(refusal_of(parquet), has(work));
+  }
+  proto::DataSource texts;
+  texts.mutable_text()->add_files("x.txt");
+  EXPECT_THAT(refusal_of(texts), HasSubstr("are divided into tokens"));
+}
+
+TEST(RawInputsTest, StepsOfColumnsOfNamesAreRefused) {
+  proto::JobPlan plan = PlanOfColumns();
+  plan.mutable_job()->mutable_train()->add_pipeline()->mutable_normalize();
+  plan.mutable_data()->add_input_shapes()->add_sizes(4);
+  EXPECT_THAT(std::string(ModelOfRawInputs(plan).status().message()),
+              HasSubstr("has columns of names and the step \"normalize\" of the pipeline, which "
+                        "layers do not do together"));
+}
+
+// A job whose examples have the first shape in the files and the second one in the model.
+proto::JobPlan PlanOfShapes(const std::vector<int>& in_files, const std::vector<int>& in_model) {
+  proto::JobPlan plan = ExamplePlan();
+  plan.mutable_job()->mutable_train()->clear_scale();
+  auto& fields = *plan.mutable_model()->mutable_layers(0)->mutable_config()->mutable_fields();
+  auto& shape = *fields["batch_shape"].mutable_list_value();
+  while (shape.values_size() > 1) shape.mutable_values()->RemoveLast();
+  for (const int size : in_model) shape.add_values()->set_number_value(size);
+  auto* const sizes = plan.mutable_data()->add_input_shapes();
+  for (const int size : in_files) sizes->add_sizes(size);
+  return plan;
+}
+
+// The shape of the exported model's input without the examples, or the error.
+std::string InputOf(const proto::JobPlan& plan) {
+  const auto model = ModelOfRawInputs(plan);
+  if (!model.ok()) return std::string(model.status().message());
+  const auto& sizes = model->layers(0).config().fields().at("batch_shape").list_value().values();
+  std::string text;
+  for (int i = 1; i < sizes.size(); ++i) {
+    text += std::to_string(static_cast<int>(sizes[i].number_value())) + " ";
+  }
+  return text;
+}
+
+TEST(RawInputsTest, TheInputHasTheShapeOfTheFiles) {
+  const auto shape_of = [](const std::vector<int>& in_files, const std::vector<int>& in_model) {
+    proto::JobPlan plan = PlanOfShapes(in_files, in_model);
+    plan.mutable_job()->mutable_train()->add_pipeline()->set_one_hot(4);
+    return InputOf(plan);
+  };
+  EXPECT_EQ(shape_of({5}, {5, 4}), "5 ");
+  EXPECT_EQ(shape_of({5, 1}, {5, 4}), "5 1 ");
+  EXPECT_EQ(shape_of({}, {4}), "1 ");
+  EXPECT_EQ(shape_of({1}, {4}), "1 ");
+}
+
+TEST(RawInputsTest, ImagesOfAWindowOrWithoutChannelsAreRefused) {
+  proto::JobPlan plan = PlanOfShapes({4, 4, 4}, {4, 3, 3});
+  auto& pipeline = *plan.mutable_job()->mutable_train()->mutable_pipeline();
+  pipeline.Add()->mutable_window()->set_size(4);
+  auto* const step = pipeline.Add();
+  step->mutable_crop()->add_size(3);
+  EXPECT_THAT(InputOf(plan),
+              HasSubstr("the step \"crop\" of the pipeline changes the images of a window"));
+  step->mutable_resize()->add_size(3);
+  EXPECT_THAT(InputOf(plan), HasSubstr("the step \"resize\" of the pipeline changes the images"));
+  step->set_flip("vertical");
+  EXPECT_EQ(InputOf(plan), "4 4 4 ");
+  plan = PlanOfShapes({5, 4}, {3, 3});
+  plan.mutable_job()->mutable_train()->add_pipeline()->mutable_crop()->add_size(3);
+  EXPECT_THAT(InputOf(plan), HasSubstr("changes images of shape (5, 4), and its layer takes images "
+                                       "of shape (height, width, channels)"));
+  // The model's last axis of 1 may be missing in the files.
+  plan.mutable_model()->CopyFrom(PlanOfShapes({5, 4}, {3, 3, 1}).model());
+  EXPECT_EQ(InputOf(plan), "5 4 1 ");
+}
+
 }  // namespace
 }  // namespace cairn::cli

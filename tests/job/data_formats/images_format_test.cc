@@ -82,6 +82,34 @@ TEST(ImagesFormatTest, SizeAndColorsAreThoseOfTheModel) {
                         "takes 3"));
 }
 
+TEST(ImagesFormatTest, AResizeThatIsTheFirstStepSaysHowImagesAreDecoded) {
+  const auto model = Model("5, 7, 3");
+  proto::DataSource source = Source();
+  proto::ImagesSource& images = *source.mutable_images();
+  source.add_pipeline()->mutable_resize()->add_size(9);
+  source.add_pipeline()->mutable_crop()->add_size(5);
+  source.mutable_pipeline(1)->mutable_crop()->add_size(7);
+  EXPECT_EQ(CheckModel(source, *model), "");
+  const auto error_of = [](const std::string& field) {
+    return "images." + field +
+           ": has no effect, because the pipeline begins with \"resize\"; set it in that step, or "
+           "set \"image_size\"";
+  };
+  images.set_interpolation("nearest");
+  EXPECT_EQ(CheckModel(source, *model), error_of("interpolation"));
+  images.set_pad_to_aspect_ratio(true);
+  EXPECT_EQ(CheckModel(source, *model), error_of("pad_to_aspect_ratio"));
+  images.set_pad_to_aspect_ratio(false);
+  images.set_crop_to_aspect_ratio(true);
+  EXPECT_EQ(CheckModel(source, *model), error_of("crop_to_aspect_ratio"));
+  // They have their effect at the first of the two sizes.
+  images.add_image_size(20);
+  EXPECT_EQ(CheckModel(source, *model), "");
+  images.clear_image_size();
+  source.mutable_pipeline()->DeleteSubrange(0, 2);
+  EXPECT_EQ(CheckModel(source, *model), "");
+}
+
 TEST(ImagesFormatTest, ValidationInheritsWhatItDoesNotSet) {
   proto::DataSource train = Source();
   train.mutable_images()->add_class_names("a");

@@ -77,13 +77,19 @@ T Load(const char* at) {
 // Elements of such types need no check and no conversion.
 bool IsSmall(ElementType type) { return ElementBytes(type) <= 2; }
 
-// A list of any length gets the length of the pipeline's first step.
+// Whether a list or text of any length gets the length of the pipeline's first step.
+bool TakesPad(const proto::DataFeature& feature) {
+  if (feature.has_text_vectorization()) {
+    return !feature.text_vectorization().has_output_sequence_length();
+  }
+  return !feature.has_max_length() && feature.shape().empty() && !feature.has_decode() &&
+         !feature.one_hot() && !feature.has_default_() && !feature.has_default_name();
+}
+
 proto::DataFeature Padded(proto::DataFeature feature, const proto::PadStep& pad) {
   if (feature.has_text_vectorization()) {
-    proto::TextVectorization& text = *feature.mutable_text_vectorization();
-    if (!text.has_output_sequence_length()) text.set_output_sequence_length(pad.length());
-  } else if (!feature.has_max_length() && feature.shape().empty() && !feature.has_decode() &&
-             !feature.one_hot() && !feature.has_default_() && !feature.has_default_name()) {
+    feature.mutable_text_vectorization()->set_output_sequence_length(pad.length());
+  } else {
     feature.set_max_length(pad.length());
     feature.set_padding(pad.value());
   }
@@ -130,9 +136,19 @@ FeatureEncoder::FeatureEncoder(const FeatureSpecs& features, const FeatureSpecs&
   for (const proto::DataFeature& feature : features) {
     const int input = job::PlaceOf(feature.input(), model.inputs());
     const auto steps = job::ValueStepsOf(source, model, input);
-    const bool is_padded = counts[input] == 1 && !steps.empty() && steps[0]->has_pad();
+    const bool is_padded =
+        counts[input] == 1 && !steps.empty() && steps[0]->has_pad() && TakesPad(feature);
     AddFeature(is_padded ? Padded(feature, steps[0]->pad()) : feature, plan, input,
                nn::LookupOf(model, input));
+    if (!is_padded || steps[0]->pad().value() == 0) continue;
+    // Values of the reader are scaled when they are read.
+    const bool is_scaled = scale_ != 1 && targets_[input].type != ElementType::kInt32;
+    if (!is_scaled && !feature.has_text_vectorization()) continue;
+    padding_ = Wrong(feature,
+                     feature.has_text_vectorization() ? "is a text, whose end is filled with 0"
+                                                      : "is filled before \"scale\" is applied",
+                     "; leave out the \"value\" of the step \"pad\"",
+                     feature.has_text_vectorization() ? "" : ", or \"scale\"");
   }
   if (!labels_.empty()) {
     for (const proto::DataFeature& feature : labels) {
@@ -238,10 +254,13 @@ void FeatureEncoder::Finish(Target* target) {
 }
 
 absl::Status FeatureEncoder::CheckShapes() const {
+  CAIRN_RETURN_IF_ERROR(padding_);
   for (const auto& feature : features_) {
     if (!IsImage(feature->spec) || feature->image) continue;
+    const bool is_unknown = feature->spec.shape().empty() && !targets_[feature->target].wanted;
     return Wrong(feature->spec, "is an image, and its shape is ",
-                 job::ImageFormOf(feature->shape).status().message());
+                 job::ImageFormOf(feature->shape).status().message(),
+                 is_unknown ? "; set \"shape\" to the size before the pipeline" : "");
   }
   for (int i = 0; i < targets(); ++i) {
     const Target& target = targets_[i];

@@ -68,8 +68,8 @@ class FeatureEncoder {
   FeatureEncoder(const FeatureEncoder&) = delete;
   FeatureEncoder& operator=(const FeatureEncoder&) = delete;
 
-  // InvalidArgument: the features of a target have too many or too few values. Uses the losses of
-  // the labels, which need not outlive it.
+  // InvalidArgument: the features of a target have too many or too few values, or are filled with
+  // what "pad" does not say. Uses the losses of the labels, which need not outlive it.
   absl::Status CheckShapes() const;
 
   int inputs() const { return inputs_; }
@@ -174,6 +174,7 @@ class FeatureEncoder {
   const double scale_;
   const bool allow_nan_;
   const Words words_;
+  absl::Status padding_;  // Whether the pipeline's "pad" can be stored.
   std::vector<Target> targets_;
   std::vector<std::unique_ptr<Feature>> features_;
   std::vector<Wanted> wanted_;

@@ -27,9 +27,10 @@ class DataStorage {
   bool TakeMemory(uint64_t bytes);
   void ReturnMemory(uint64_t bytes) { memory_ -= bytes; }
 
-  // Counts bytes of a spool file. ResourceExhausted, naming the data file `name`, if the limit is
-  // exceeded.
+  // Reserves bytes of a spool file. ResourceExhausted, naming the data file `name`: the limit would
+  // be exceeded, and nothing is reserved.
   absl::Status TakeSpool(uint64_t bytes, const std::string& name);
+  void ReturnSpool(uint64_t bytes) { spooled_ -= bytes; }
 
   const std::string& spool_folder() const { return options_.spool_folder; }
 

@@ -41,23 +41,30 @@ absl::StatusOr<int> OpenSpool(const std::string& name, const DataStorage& storag
                                  storage.spool_folder()));
 }
 
-// Writes at `place`, and counts the bytes.
-absl::Status WriteAt(int descriptor, uint64_t place, std::string_view bytes,
-                     const std::string& name, DataStorage* storage) {
+absl::Status WriteAll(int descriptor, uint64_t place, std::string_view bytes,
+                      const std::string& name, const DataStorage& storage) {
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("spool.write"));
-  CAIRN_RETURN_IF_ERROR(storage->TakeSpool(bytes.size(), name));
   while (!bytes.empty()) {
     const ssize_t count = pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(place));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       return SpoolError(errno,
                         absl::StrCat("data file ", name, ": cannot write to the spool folder ",
-                                     storage->spool_folder()));
+                                     storage.spool_folder()));
     }
     bytes.remove_prefix(count);
     place += count;
   }
   return absl::OkStatus();
+}
+
+// Writes at `place`, and counts the bytes if it succeeds.
+absl::Status WriteAt(int descriptor, uint64_t place, std::string_view bytes,
+                     const std::string& name, DataStorage* storage) {
+  CAIRN_RETURN_IF_ERROR(storage->TakeSpool(bytes.size(), name));
+  absl::Status status = WriteAll(descriptor, place, bytes, name, *storage);
+  if (!status.ok()) storage->ReturnSpool(bytes.size());
+  return status;
 }
 
 }  // namespace

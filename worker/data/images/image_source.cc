@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -131,10 +132,13 @@ class ImageRows {
     if (kept_[row] != nullptr || storage_ == nullptr) return kept;
     if (storage_->TakeMemory(kept->data.size())) {
       kept_[row] = kept;
-    } else if (spool_ != nullptr && spooled_[row].bytes == 0) {
+    } else if (spool_ != nullptr && spooled_[row].bytes == 0 && !is_spool_full_) {
       const absl::StatusOr<uint64_t> place = spool_->Add(kept->data);
-      // Without room it is decoded again.
-      if (place.ok()) spooled_[row] = {*place, kept->data.size(), kept->is_float};
+      if (place.ok()) {
+        spooled_[row] = {*place, kept->data.size(), kept->is_float};
+      } else {
+        is_spool_full_ = true;
+      }
     }
     return kept;
   }
@@ -157,6 +161,8 @@ class ImageRows {
   const std::shared_ptr<DataStorage> storage_;
   std::array<Mutex, 64> mutexes_;  // Row i is guarded by mutex i % 64.
   const std::unique_ptr<SpoolFile> spool_;
+  // After a piece had no room, other images are decoded again without another attempt.
+  std::atomic<bool> is_spool_full_ = false;
   std::vector<Kept> kept_;        // By row; null: not in memory.
   std::vector<Spooled> spooled_;  // By row.
 };
@@ -191,7 +197,7 @@ constexpr size_t kClassBytesMax = size_t{1} << 20;
 absl::StatusOr<std::vector<std::string>> ClassesInTables(const proto::ImagesSource& images,
                                                          const std::vector<std::string>& tables) {
   CAIRN_ASSIGN_OR_RETURN(const std::vector<TableImage> rows,
-                         ReadImageTables(images, tables, /*needs_labels=*/true));
+                         ReadImageTables(images, tables, TableLabels::kClasses));
   std::set<std::string> labels;
   size_t bytes = 0;
   for (const TableImage& row : rows) {
@@ -240,8 +246,11 @@ absl::StatusOr<std::vector<std::string>> NamesOfLabels(const ReadRequest& reques
     for (const std::string& file : files) names.push_back(ClassOfFile(places, file));
     return names;
   }
+  const proto::ImagesSource& images = request.source.images();
+  const TableLabels labels =
+      AreNumbers(images, request.label_specs[0]) ? TableLabels::kAny : TableLabels::kClasses;
   CAIRN_ASSIGN_OR_RETURN(const std::vector<TableImage> rows,
-                         ReadImageTables(request.source.images(), places, /*needs_labels=*/true));
+                         ReadImageTables(images, places, labels));
   const bool has_changed =
       rows.size() + places.size() != files.size() ||
       !std::equal(rows.begin(), rows.end(), files.begin(),
@@ -393,8 +402,9 @@ absl::StatusOr<std::vector<std::string>> ListTables(const proto::ImagesSource& i
       return absl::InvalidArgumentError(
           absl::StrCat("data file ", name, ": a table of images is a .csv, .tsv or .parquet file"));
     }
-    CAIRN_ASSIGN_OR_RETURN(const std::vector<TableImage> rows,
-                           ReadImageTables(images, {name}, needs_labels));
+    CAIRN_ASSIGN_OR_RETURN(
+        const std::vector<TableImage> rows,
+        ReadImageTables(images, {name}, needs_labels ? TableLabels::kAny : TableLabels::kNone));
     for (const TableImage& row : rows) {
       if (IsImageTable(row.path)) {
         return absl::InvalidArgumentError(

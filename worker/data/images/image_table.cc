@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -30,10 +31,11 @@ using OnImage = std::function<absl::Status(std::string_view path, std::string_vi
 struct Columns {
   std::string path;
   std::string label;
-  bool has_labels = false;
+  TableLabels labels = TableLabels::kNone;
 
+  bool has_labels() const { return labels != TableLabels::kNone; }
   std::vector<std::string> names() const {
-    return has_labels ? std::vector{path, label} : std::vector{path};
+    return has_labels() ? std::vector{path, label} : std::vector{path};
   }
 };
 
@@ -51,10 +53,15 @@ absl::Status ReadCsvTable(const std::string& table, const Columns& columns,
   }
   // One thread has one slot: rows come in their order.
   const auto visit = [&](int, const CsvRow& row, CsvProblems*) {
-    return on_image(row.field(0), columns.has_labels ? row.field(1) : std::string_view());
+    return on_image(row.field(0), columns.has_labels() ? row.field(1) : std::string_view());
   };
   const auto take = [](int) { return absl::OkStatus(); };
   return ReadCsvBlocks(table, source, columns.names(), CsvSplit(), visit, take);
+}
+
+bool IsNan(const FeatureValues& values) {
+  return (values.kind == FeatureValues::Kind::kFloats && std::isnan(values.floats[0])) ||
+         (values.kind == FeatureValues::Kind::kDoubles && std::isnan(values.doubles[0]));
 }
 
 // The text of a label or path, which may be a number. None: a null, or a list.
@@ -87,7 +94,8 @@ absl::Status ReadParquetTable(const std::string& table, const Columns& columns,
           }
           texts.push_back(*std::move(text));
         }
-        return on_image(texts[0], columns.has_labels ? texts[1] : "");
+        if (columns.labels == TableLabels::kClasses && IsNan(values[1])) texts[1].clear();
+        return on_image(texts[0], columns.has_labels() ? texts[1] : "");
       });
 }
 
@@ -102,10 +110,9 @@ bool IsImageTable(const std::string& name) {
 
 absl::StatusOr<std::vector<TableImage>> ReadImageTables(const proto::ImagesSource& source,
                                                         const std::vector<std::string>& tables,
-                                                        bool needs_labels) {
+                                                        TableLabels labels) {
   const Columns columns = {source.has_path_column() ? source.path_column() : "filename",
-                           source.has_label_column() ? source.label_column() : "class",
-                           needs_labels};
+                           source.has_label_column() ? source.label_column() : "class", labels};
   const std::set<std::string, std::less<>> classes(source.class_names().begin(),
                                                    source.class_names().end());
   std::vector<TableImage> images;
@@ -113,12 +120,18 @@ absl::StatusOr<std::vector<TableImage>> ReadImageTables(const proto::ImagesSourc
     const std::filesystem::path folder = std::filesystem::path(table).parent_path();
     const OnImage add = [&](std::string_view path, std::string_view label) -> absl::Status {
       const bool is_left_out =
-          needs_labels && !classes.empty() && classes.find(label) == classes.end();
+          columns.has_labels() && !classes.empty() && classes.find(label) == classes.end();
       if (is_left_out) return absl::OkStatus();
       if (path.empty() || path.find('\0') != std::string_view::npos) {
         return absl::InvalidArgumentError(absl::StrCat("column \"", columns.path, "\": \"",
                                                        PrintableLine(path),
                                                        "\" is not the path of an image"));
+      }
+      if (columns.has_labels() && label.empty()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("column \"", columns.label,
+                         "\": the label is missing; add it, or list "
+                         "the classes in \"class_names\", which leaves other rows out"));
       }
       images.push_back({(folder / path).string(), std::string(label)});
       return absl::OkStatus();

@@ -17,16 +17,22 @@ struct TableImage {
   std::string label;  // Empty without labels.
 };
 
+// Which labels of a table are read.
+enum class TableLabels {
+  kNone,     // The column may be missing.
+  kAny,      // Names or numbers.
+  kClasses,  // As kAny, and a NaN stands for a missing label, as an empty text does.
+};
+
 // Whether the name is that of a CSV or Parquet file.
 bool IsImageTable(const std::string& name);
 
 // The rows of the tables, in their order. Rows with a label that is not in the source's
-// class_names, if there are any, are left out. Without `needs_labels` the column of labels may be
-// missing. InvalidArgument names the file and the column or line. Other errors as ReadCsvBlocks and
-// ParquetFile.
+// class_names, if there are any, are left out. InvalidArgument names the file and the column or
+// line; a label is missing. Other errors as ReadCsvBlocks and ParquetFile.
 absl::StatusOr<std::vector<TableImage>> ReadImageTables(const proto::ImagesSource& source,
                                                         const std::vector<std::string>& tables,
-                                                        bool needs_labels);
+                                                        TableLabels labels);
 
 }  // namespace cairn::worker
 

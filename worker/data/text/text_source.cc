@@ -434,9 +434,10 @@ absl::Status InspectText(const proto::DataSource& train, const SourceFiles& file
   const TextReader reader(source, files.features[0], std::move(directories), LabelRule(),
                           train.skip_damaged() > 0);
   // Where all examples are for training, their numbers do not matter, and they are read only once.
+  // Where damaged ones are skipped, their numbers are unknown before all are read.
   std::vector<int64_t> first(reader.tasks(), 0);
   IsTrainingRow is_training = [](int64_t) { return true; };
-  if (choose && survey.wants_tokens()) {
+  if (choose && survey.wants_tokens() && train.skip_damaged() == 0) {
     CAIRN_ASSIGN_OR_RETURN(const std::vector<int64_t> examples, reader.Count());
     int64_t all = 0;
     for (size_t i = 0; i < examples.size(); ++i) first[i] = std::exchange(all, all + examples[i]);

@@ -32,16 +32,20 @@ FeatureValues Doubles(std::vector<double> numbers) {
 
 // Rows of the features of a model with one input. tests/worker/data/tfrecord has the other cases.
 struct Encoding {
-  explicit Encoding(const std::string& features, const std::string& input)
+  // `fields` are those of the source beside the format.
+  explicit Encoding(const std::string& features, const std::string& input,
+                    const std::string& fields = "{}")
       : model(nn::testing::ModelOf({{"in", "InputLayer", input}, {"out", "Flatten", "{}"}})) {
-    Create(features);
+    Create(features, fields);
   }
   Encoding(const std::string& features, std::unique_ptr<nn::Model> with_lookup)
       : model(std::move(with_lookup)) {
     Create(features);
   }
 
-  void Create(const std::string& features) {
+  void Create(const std::string& features, const std::string& fields = "{}") {
+    proto::DataSource all;
+    EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(fields, &all).ok()) << fields;
     proto::ParquetSource source;
     EXPECT_TRUE(
         google::protobuf::util::JsonStringToMessage(R"({"features": [)" + features + "]}", &source)
@@ -49,8 +53,7 @@ struct Encoding {
     auto& planned = *plan.add_vocabularies();
     planned.set_column("planned");
     for (const char* const name : {"the", "cat", "dog"}) planned.add_names(name);
-    encoder.emplace(source.features(), FeatureSpecs(), proto::DataSource(), plan, *model,
-                    std::vector<LabelSpec>(),
+    encoder.emplace(source.features(), FeatureSpecs(), all, plan, *model, std::vector<LabelSpec>(),
                     FeatureEncoder::Words{.feature = "column", .missing = "is null"});
   }
 
@@ -141,6 +144,52 @@ TEST(FeatureEncoderTest, AColumnIsReadForEachUse) {
   EXPECT_FALSE(both.encoder->wanted()[0].is_names);
   EXPECT_TRUE(both.encoder->wanted()[1].is_names);
   EXPECT_EQ(both.Row({Doubles({8}), Texts({"8"})}), "8.000 1.000 8.000 ");
+}
+
+TEST(FeatureEncoderTest, ListsAreFilledWithTheValueOfTheFirstStep) {
+  const auto pad = [](const std::string& value, const std::string& scale) {
+    return R"({"pipeline": [{"pad": {"length": "4", "value": )" + value + R"(}}], "scale": )" +
+           scale + "}";
+  };
+  const std::string input = R"({"batch_shape": [null, 4]})";
+  Encoding lists(R"({"name": "x"})", input, pad("-1", "1"));
+  EXPECT_TRUE(lists.encoder->CheckShapes().ok());
+  EXPECT_EQ(lists.Row({Doubles({2, 3})}), "2.000 3.000 -1.00 -1.00 ");
+  // What is stored is scaled later, and 0 stays 0.
+  Encoding zeros(R"({"name": "x"})", input, pad("0", "0.5"));
+  EXPECT_TRUE(zeros.encoder->CheckShapes().ok());
+  EXPECT_EQ(zeros.Row({Doubles({2, 3})}), "2.000 3.000 0.000 0.000 ");
+  Encoding scaled(R"({"name": "x"})", input, pad("-1", "0.5"));
+  EXPECT_EQ(std::string(scaled.encoder->CheckShapes().message()),
+            "column \"x\" is filled before \"scale\" is applied; leave out the \"value\" of the "
+            "step \"pad\", or \"scale\"");
+  // Its own length comes first, and the pipeline fills the rest.
+  Encoding own(R"({"name": "x", "maxLength": 2})", input, pad("-1", "0.5"));
+  EXPECT_TRUE(own.encoder->CheckShapes().ok());
+}
+
+TEST(FeatureEncoderTest, TextsAreFilledWithZeros) {
+  const auto pad = [](const std::string& value) {
+    return R"({"pipeline": [{"pad": {"length": "3", "value": )" + value + "}}]}";
+  };
+  const std::string text = R"({"name": "planned", "textVectorization": {}})";
+  Encoding zeros(text, R"({"batch_shape": [null, 3]})", pad("0"));
+  EXPECT_TRUE(zeros.encoder->CheckShapes().ok());
+  EXPECT_EQ(zeros.Row({Texts({"cat"})}), "3.000 0.000 0.000 ");
+  Encoding ones(text, R"({"batch_shape": [null, 3]})", pad("1"));
+  EXPECT_EQ(std::string(ones.encoder->CheckShapes().message()),
+            "column \"planned\" is a text, whose end is filled with 0; leave out the \"value\" of "
+            "the step \"pad\"");
+}
+
+TEST(FeatureEncoderTest, ImagesBeforeStepsThatChangeTheirSizeHaveAShape) {
+  const std::string resize = R"({"pipeline": [{"resize": {"size": [2, 2]}}]})";
+  const std::string input = R"({"batch_shape": [null, 2, 2, 3]})";
+  Encoding open(R"({"name": "x", "decode": "image"})", input, resize);
+  EXPECT_THAT(std::string(open.encoder->CheckShapes().message()),
+              HasSubstr("; set \"shape\" to the size before the pipeline"));
+  Encoding set(R"({"name": "x", "decode": "image", "shape": [4, 4, 3]})", input, resize);
+  EXPECT_EQ(std::string(set.encoder->CheckShapes().message()), "");
 }
 
 }  // namespace

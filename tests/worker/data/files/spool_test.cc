@@ -98,6 +98,14 @@ TEST(SpoolTest, PiecesOfAFileAreReadWhileOthersAreAdded) {
   EXPECT_EQ(piece, "first");
   EXPECT_TRUE(absl::IsDataLoss((*file)->Read(*second, 7, &piece)));
   EXPECT_TRUE(absl::IsResourceExhausted((*file)->Add("third").status()));
+  // A piece that was not written takes no room.
+  ASSERT_TRUE(ArmFailpoint("spool.write=error@1").ok());
+  EXPECT_FALSE((*file)->Add("4").ok());
+  DisarmFailpoints();
+  const auto last = (*file)->Add("5");
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_TRUE((*file)->Read(*last, 1, &piece).ok());
+  EXPECT_EQ(piece, "5");
   EXPECT_TRUE(std::filesystem::is_empty(folder)) << "spool files have no names";
 }
 

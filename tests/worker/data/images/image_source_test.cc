@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/failpoint.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/nn/test_model.h"
@@ -224,6 +225,22 @@ TEST_F(ImageSource, AFullSpoolFolderCostsOnlyTime) {
   const auto arrays = Read(&planned);
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   for (int i = 0; i < 3; ++i) EXPECT_THAT(Firsts(arrays->inputs[0]), ElementsAre(1, 2, 3, 4));
+}
+
+// Without the attempts the images are decoded in each epoch.
+TEST_F(ImageSource, AfterAFailureTheSpoolFolderIsNotTriedAgain) {
+  storage_ = std::make_shared<DataStorage>(
+      DataStorage::Options{.memory_bytes = 0, .spool_folder = ::testing::TempDir()});
+  source_.add_pipeline()->mutable_cache();
+  const PlannedFiles planned = Planned();
+  const auto arrays = Read(&planned);
+  ASSERT_TRUE(arrays.ok()) << arrays.status();
+  ASSERT_TRUE(ArmFailpoint("spool.write=error@1").ok());
+  const uint64_t before = FilesOpened();
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(Firsts(arrays->inputs[0]), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(FilesOpened(), before + 12);
+  EXPECT_EQ(FailpointFired("spool.write"), 1);
+  DisarmFailpoints();
 }
 
 TEST_F(ImageSource, ATableHasThePathsAndLabels) {

@@ -182,6 +182,17 @@ TEST_F(TextSourceTest, MistakesAreNamedWithTheirLine) {
               HasSubstr("line 1 has more than 64 MiB"));
 }
 
+// The numbers of sound texts are those without the damaged ones before them.
+TEST_F(TextSourceTest, WithSkippedTextsTheTokensAreThoseOfAllRows) {
+  const std::string lines = WriteDataFile("skipped.txt", "x\ta\nx\t\xe9\ny\tb b\ny\tc c c\n");
+  const auto choose = [](int64_t /*rows*/) -> absl::StatusOr<IsTrainingRow> {
+    return [](int64_t row) { return row < 2; };
+  };
+  // c (3), b (2), a (1).
+  EXPECT_EQ(Read(R"({"files": [")" + lines + R"("]}, "skipDamaged": 1)", true, choose),
+            "0 : 4 0 0 ; 1 : 3 3 0 ; 1 : 2 2 2 ; ");
+}
+
 TEST_F(TextSourceTest, DamagedTextsAreSkippedUpToTheLimit) {
   const std::string words = R"(, "textVectorization": {"vocabulary": ["a", "b", "c"]}})";
   const auto read = [&](const std::string& files, int allowed) {

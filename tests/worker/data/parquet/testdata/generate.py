@@ -41,3 +41,6 @@ numbers = pa.table({"i": pa.array(range(70000), pa.int32()),
                     "y": pa.array([i % 2 for i in range(70000)], pa.int8())})
 pq.write_table(numbers, FOLDER / "groups.parquet", row_group_size=20000, use_dictionary=["y"],
                compression="brotli", column_encoding={"i": "DELTA_BINARY_PACKED"})
+images = pa.table({"filename": ["1.png", "2.png", "3.png"],
+                   "class": pa.array([0, 1, float("nan")], pa.float64())})
+pq.write_table(images, FOLDER / "images.parquet")
