@@ -660,9 +660,10 @@ absl::StatusOr<std::unique_ptr<Group>> Group::Reform(int min_size, absl::Duratio
     }
     // Late calls of the old group must not get into the new one.
     next.generation = failed.generation + 1;
-    next.join_timeout = window;
+    next.join_timeout = next.timeout = window;
     absl::StatusOr<std::unique_ptr<Links>> links = Links::Connect(next);
     if (links.ok() && AwaitAll(links->get()).ok()) {
+      (*links)->set_timeout(options.timeout);
       return std::unique_ptr<Group>(
           new Group(std::make_unique<Impl>(std::move(options), *std::move(links))));
     }

@@ -24,6 +24,7 @@ constexpr uint32_t kMagic = 0x324C4F43;  // "COL2"
 constexpr absl::Duration kHelloTimeout = absl::Seconds(1);
 constexpr absl::Duration kConnectTimeout = absl::Seconds(1);
 constexpr absl::Duration kRetry = absl::Milliseconds(50);
+constexpr absl::Duration kListPause = absl::Milliseconds(5);
 constexpr absl::Duration kNewsTimeout = absl::Seconds(1);
 constexpr size_t kPieceBytes = 256 << 10;
 // Between ranks of one host. The kernel lets buffers of a loopback connection grow to several MiB,
@@ -632,11 +633,9 @@ absl::StatusOr<std::vector<int>> FindSurvivors(const LinksOptions& options, int 
                          Door::Open(options.addresses[static_cast<size_t>(options.rank)]));
   const Hello own = HelloOf(options, kSurvivors);
   std::vector<Socket> met(size);  // By rank. Each rank calls those below it.
-  std::vector<bool> is_gone(size, false);
-  if (lost >= 0) is_gone[lost] = true;
   const auto all_met = [&] {
     for (int rank = 0; rank < size; ++rank) {
-      if (rank != options.rank && !is_gone[rank] && !met[rank].is_open()) return false;
+      if (rank != options.rank && rank != lost && !met[rank].is_open()) return false;
     }
     return true;
   };
@@ -663,35 +662,57 @@ absl::StatusOr<std::vector<int>> FindSurvivors(const LinksOptions& options, int 
       }
     }
   };
-  // The lowest rank decides, and tells all that it has met. If it dies before, the next one does.
   std::vector<uint32_t> members(size, 0);
-  while (members[options.rank] == 0) {
-    while (!all_met() && absl::Now() < deadline) meet();
+  const size_t list_bytes = members.size() * sizeof(uint32_t);
+  // Not before then: a rank that was told by a lower one may be about to pass it on.
+  absl::Time decides_at = absl::InfinitePast();
+  // The ranks end their windows at different times, and one that decides waits after a loss.
+  absl::Time hangs_at = deadline + window + 2 * kHelloTimeout;
+  // Whether a rank has sent the list.
+  const auto is_told = [&] {
+    char* const list = reinterpret_cast<char*>(members.data());
+    for (int rank = 0; rank < size; ++rank) {
+      if (!met[rank].is_open()) continue;
+      const absl::StatusOr<size_t> begun = met[rank].ReceiveSome(list, list_bytes);
+      if (begun.ok() && *begun == 0) continue;
+      if (begun.ok() &&
+          met[rank].ReceiveAll(list + *begun, list_bytes - *begun, kHelloTimeout).ok()) {
+        return true;
+      }
+      // It has died since it answered.
+      met[rank].Close();
+      if (rank < options.rank) decides_at = absl::Now() + kHelloTimeout;
+    }
+    return false;
+  };
+  // The lowest rank decides. All pass on what it says: it may die before it has told everyone. If
+  // it dies or hangs before it has told anyone, the next one decides.
+  while (!is_told()) {
+    if (!all_met() && absl::Now() < deadline) {
+      meet();
+      continue;
+    }
     int lowest = 0;
     while (lowest < options.rank && !met[lowest].is_open()) ++lowest;
-    if (lowest == options.rank) {
+    if (lowest == options.rank && absl::Now() >= decides_at) {
       for (int rank = 0; rank < size; ++rank) {
-        char nothing = 0;
-        // One that has died since it answered has closed its end.
-        if (met[rank].is_open() && !met[rank].ReceiveSome(&nothing, 1).ok()) met[rank].Close();
         members[rank] = rank == options.rank || met[rank].is_open() ? 1 : 0;
-      }
-      for (Socket& socket : met) {
-        if (!socket.is_open()) continue;
-        socket.SendAll(members.data(), size * sizeof(uint32_t), kHelloTimeout).IgnoreError();
       }
       break;
     }
-    const absl::Status told =
-        met[lowest].ReceiveAll(members.data(), size * sizeof(uint32_t), window + kHelloTimeout);
-    if (absl::IsUnavailable(told)) {
+    if (lowest < options.rank && absl::Now() > hangs_at) {
       met[lowest].Close();
-      is_gone[lowest] = true;
-      members[options.rank] = 0;
-    } else if (!told.ok() || members[options.rank] != 1) {
-      return absl::UnavailableError(
-          absl::StrCat("rank ", lowest, " went on without rank ", options.rank));
+      decides_at = absl::Now() + kHelloTimeout;
+      hangs_at = absl::Now() + 3 * kHelloTimeout;
     }
+    absl::SleepFor(kListPause);
+  }
+  if (members[options.rank] != 1) {
+    return absl::UnavailableError(absl::StrCat("the others went on without rank ", options.rank));
+  }
+  for (int rank = 0; rank < size; ++rank) {
+    if (!met[rank].is_open() || members[rank] != 1) continue;
+    met[rank].SendAll(members.data(), list_bytes, kHelloTimeout).IgnoreError();
   }
   std::vector<int> survivors;
   for (int rank = 0; rank < size; ++rank) {

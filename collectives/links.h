@@ -71,6 +71,7 @@ class Links {
   int rank() const { return options_.rank; }
   int size() const { return static_cast<int>(options_.addresses.size()); }
   const LinksOptions& options() const { return options_; }
+  void set_timeout(absl::Duration timeout) { options_.timeout = timeout; }
 
   // Makes all transfers at the same time; those of one direction with the same peer one after the
   // other. Every rank calls the same exchanges in the same order. Errors end the group, and all
@@ -125,7 +126,7 @@ class Links {
   SharedBuffers::Position PositionIn(const Operation& operation) const;
   std::string Name(int rank) const;
 
-  const LinksOptions options_;
+  LinksOptions options_;
   std::vector<Peer> peers_;  // By rank; that of this rank is not used.
   uint64_t sequence_ = 0;    // Of exchanges.
   std::unique_ptr<SharedBuffers> shared_;
@@ -135,9 +136,11 @@ class Links {
 };
 
 // What is left of a group that lost ranks finds together: the ranks that answer within `window`, or
-// as soon as all but `lost` do. Called by each of them; all that return a list return the same one,
-// in which the lowest rank has the say. Unavailable: the others went on without this one. A rank
-// that dies after it has answered may be in the list.
+// as soon as all but `lost` do. Called by each of them. The lowest rank has the say, and all that
+// it tells pass it on. So all that return a list return the same one, unless ranks die or hang for
+// a second while they do so. A rank joins with one list only, so two groups of more than half of
+// the ranks cannot form. A rank that dies after it has answered may be in the list. Unavailable:
+// the others went on without this one.
 absl::StatusOr<std::vector<int>> FindSurvivors(const LinksOptions& options, int lost,
                                                absl::Duration window);
 

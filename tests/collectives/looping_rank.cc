@@ -7,6 +7,7 @@
 // found it
 // (`found`); when it has joined them (`joined`).
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -38,7 +39,8 @@ int DieAt(const std::string& end, int rank, const GroupOptions& options) {
   for (const std::string& address : options.addresses) {
     links.addresses.push_back(*cairn::cluster::ParseAddress(address));
   }
-  const bool answers_only = end == "answered";
+  const bool answers_only = end == "answered" || end == "hangs";
+  if (end == "hangs") signal(SIGALRM, [](int) { raise(SIGSTOP); });
   if (answers_only) alarm(1);
   // It only answers if it waits for the lost rank.
   const auto survivors = FindSurvivors(links, answers_only ? -1 : 1, absl::Seconds(60));
