@@ -53,7 +53,7 @@ class Cluster:
         cluster = json.loads(pathlib.Path(self.state, "cluster.json").read_text())
         self.pids = cluster["pids"].values()
         for pid in self.pids:
-            pin(pid, set(range(os.cpu_count())))
+            pin(pid, self.cores)
         self.run("submit", str(file), "--follow")
 
     def run(self, *command):
@@ -69,17 +69,16 @@ class Cluster:
                 now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime)
 
     def run_on_cluster(self, *command):
-        cores, self.cores = self.cores, set(range(os.cpu_count()))
         daemons = sum(map(cpu_seconds, self.pids))
-        try:
-            seconds, used = self.run(*command, "--on", "cluster")
-            return seconds, used + sum(map(cpu_seconds, self.pids)) - daemons
-        finally:
-            self.cores = cores
+        seconds, used = self.run(*command, "--on", "cluster")
+        return seconds, used + sum(map(cpu_seconds, self.pids)) - daemons
 
 
 def measure(cluster, name, command, workers, rounds):
-    pairs = [(cluster.run(*command), cluster.run_on_cluster(*command)) for _ in range(rounds)]
+    pairs = []
+    for i in range(rounds):  # In turns: the machine may grow slower or faster.
+        pair = [cluster.run, cluster.run_on_cluster][::-1 if i % 2 else 1]
+        pairs.append([run(*command) for run in pair][::-1 if i % 2 else 1])
     here, there = (statistics.median(each[0] for each in column) for column in zip(*pairs))
     of_cpu = statistics.median(a[1] / b[1] for a, b in pairs)
     results.emit(name, EXAMPLES / there, "examples/s",
