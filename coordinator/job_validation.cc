@@ -3,14 +3,10 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cluster/partition_map.h"
@@ -63,25 +59,6 @@ absl::Status CheckData(const proto::Job& job) {
   return CheckFiles("validation", job.validation());
 }
 
-absl::Status CheckMetricNames(const proto::Job& job) {
-  std::set<std::string> names;
-  for (int i = 0; i < job.metrics_size(); ++i) {
-    // Lines of reports and of csv_logger's files have the names.
-    if (absl::c_any_of(job.metrics(i), absl::ascii_iscntrl)) {
-      return Invalid("metrics[", i, "]: the name '", absl::CEscape(job.metrics(i)),
-                     "' has a control character; give the metric another name by \"as\"");
-    }
-    if (job::IsReportKey(job.metrics(i))) {
-      return Invalid("metrics[", i, "]: reports call something else '", job.metrics(i),
-                     "'; give the metric another name by \"as\"");
-    }
-    if (names.insert(job.metrics(i)).second) continue;
-    return Invalid("metrics[", i, "]: another metric is called '", job.metrics(i),
-                   "' already; give this one another name by \"as\"");
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckClassWeight(const proto::Job& job, const nn::Model& model,
                               const nn::Objective& objective) {
   if (job.class_weight().empty()) return absl::OkStatus();
@@ -110,12 +87,12 @@ absl::Status CheckScale(const proto::Job& job) {
 absl::Status CheckLearning(const proto::Job& job, const nn::Model& model) {
   CAIRN_RETURN_IF_ERROR(CreateCallbacks(job).status());
   CAIRN_RETURN_IF_ERROR(CheckScale(job));
-  if (job::HasModels(job)) return CheckMetricNames(job);
+  if (job::HasModels(job)) return job::CheckMetricNames(job);
   if (job.optimizer().name().empty()) return Invalid("optimizer: is missing");
   CAIRN_ASSIGN_OR_RETURN(const nn::Objective objective, job::CreateObjective(job, model));
   CAIRN_RETURN_IF_ERROR(At("optimizer", nn::CreateOptimizer(job.optimizer()).status()));
   CAIRN_RETURN_IF_ERROR(CheckClassWeight(job, model, objective));
-  return CheckMetricNames(job);
+  return job::CheckMetricNames(job);
 }
 
 // Normalizes what the job says about the model's outputs.

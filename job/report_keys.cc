@@ -2,6 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 
 namespace cairn::job {
 namespace {
@@ -30,6 +37,7 @@ constexpr std::string_view kKeys[] = {"batch",
                                       "evaluations",
                                       "examples",
                                       "examples_per_second",
+                                      "file",
                                       "generation",
                                       "job",
                                       "last_checkpoint",
@@ -61,6 +69,28 @@ constexpr std::string_view kKeys[] = {"batch",
 
 bool IsReportKey(std::string_view name) {
   return std::find(std::begin(kKeys), std::end(kKeys), name) != std::end(kKeys);
+}
+
+absl::Status CheckMetricNames(const proto::Job& job) {
+  std::set<std::string> names;
+  for (int i = 0; i < job.metrics_size(); ++i) {
+    const std::string& name = job.metrics(i);
+    std::string why;
+    if (absl::c_any_of(name, absl::ascii_iscntrl)) {
+      // Lines of reports and of csv_logger's files have the names.
+      why = absl::StrCat("the name '", absl::CEscape(name),
+                         "' has a control character; give the metric");
+    } else if (IsReportKey(name)) {
+      why = absl::StrCat("reports call something else '", name, "'; give the metric");
+    } else if (!names.insert(name).second) {
+      why = absl::StrCat("another metric is called '", name, "' already; give this one");
+    } else {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("metrics[", i, "]: ", why, " another name by \"as\""));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace cairn::job
