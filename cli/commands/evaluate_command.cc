@@ -60,6 +60,9 @@ absl::StatusOr<int> EvaluateJob(const EvaluateFlags& flags, const CommandContext
     return absl::FailedPreconditionError(
         "a job of several models does not evaluate; cairn predict --model NAME computes outputs");
   }
+  if (flags.data == "train" && !model.has_train) {
+    return absl::InvalidArgumentError("--data train: the job file of --job_file has no \"train\"");
+  }
   CAIRN_RETURN_IF_ERROR(ChooseData(flags.data, place.on_cluster(), model.Title(), &model.plan));
   // Errors about the job's own validation data name its field in the job file.
   if (flags.data != "validation") {

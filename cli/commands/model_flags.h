@@ -1,11 +1,15 @@
 #ifndef CAIRN_CLI_COMMANDS_MODEL_FLAGS_H_
 #define CAIRN_CLI_COMMANDS_MODEL_FLAGS_H_
 
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/commands/command.h"
 #include "cli/commands/flags.h"
@@ -62,7 +66,7 @@ struct ModelFlags : CommonFlags {
   void AddJobOrFile(FlagSet* set) {
     set->AddArgument("JOB", &job, /*is_required=*/true,
                      "Id of a job, name of the newest job with this name, or a model file: a path "
-                     "with a slash or FILE.keras, .h5, .onnx, .json");
+                     "with a slash, or a file of this folder: FILE.keras, .h5, .onnx, .json");
     set->AddString("--job_file FILE", &job_file,
                    "For a model file: a job file, or its JSON in {}, that describes the data and "
                    "has the losses and metrics. What is only about training may be absent");
@@ -78,7 +82,7 @@ struct ModelFlags : CommonFlags {
           absl::StrCat("--on: ", on, " is neither machine nor cluster"));
     }
     const bool on_cluster = on == "cluster";
-    const bool is_file = IsModelFile(job);
+    const bool is_file = NamesFile();
     CAIRN_RETURN_IF_ERROR(CheckFileFlags(is_file));
     if (!on_cluster || !job_file.empty()) {
       CAIRN_ASSIGN_OR_RETURN(chosen.place.machine.worker_program,
@@ -93,7 +97,7 @@ struct ModelFlags : CommonFlags {
         CAIRN_ASSIGN_OR_RETURN(chosen.api, FindCoordinator(Choice(context)));
       }
     } else {
-      CAIRN_ASSIGN_OR_RETURN(chosen.found, FindSource(Choice(context)));
+      CAIRN_RETURN_IF_ERROR(FindJob(context, &chosen.found));
       if (on_cluster && chosen.found.api == nullptr) {
         return absl::UnavailableError(absl::StrCat(
             "--on cluster: no coordinator answers, the model is read from the state directory ",
@@ -125,6 +129,24 @@ struct ModelFlags : CommonFlags {
   }
 
  private:
+  // A job may be called like a file, so a name without a slash must be that of a file.
+  bool NamesFile() const {
+    std::error_code error;
+    return IsModelFile(job) && (absl::StrContains(job, '/') || std::filesystem::exists(job, error));
+  }
+
+  absl::Status FindJob(const CommandContext& context, FoundSource* found) const {
+    auto source = FindSource(Choice(context));
+    if (source.ok()) {
+      *found = *std::move(source);
+      return absl::OkStatus();
+    }
+    if (!IsModelFile(job)) return source.status();
+    return absl::Status(source.status().code(),
+                        absl::StrCat(job, ": there is no such file here, and no job of this name: ",
+                                     source.status().message()));
+  }
+
   absl::Status CheckFileFlags(bool is_file) const {
     if (!is_file && !job_file.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -135,6 +157,12 @@ struct ModelFlags : CommonFlags {
       return absl::InvalidArgumentError(
           absl::StrCat(checkpoint.best ? "--best" : "--checkpoint", ": ", job,
                        " is a file, which has no checkpoints; leave the flag out"));
+    }
+    if (is_file && on == "machine" && !(state.empty() && coordinator.empty())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(state.empty() ? "--coordinator" : "--state", ": ", job,
+                       " is a file, which this machine computes without a cluster; leave the flag "
+                       "out, or say --on cluster"));
     }
     return absl::OkStatus();
   }

@@ -17,6 +17,7 @@
 #include "job/data_source.h"
 #include "job/job_outputs.h"
 #include "job/job_plan.h"
+#include "job/report_keys.h"
 #include "nn/model.h"
 
 namespace cairn::cli {
@@ -99,7 +100,7 @@ absl::StatusOr<SubmittedModel> ReadModelWithValues(const std::string& file,
   CAIRN_ASSIGN_OR_RETURN(nn::ImportedModel imported, ReadImportedModel(file));
   if (imported.weights.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(file, ": it has an architecture without weights; name a file with both"));
+        absl::StrCat(file, ": it has no weights; name a file with an architecture and weights"));
   }
   if (!imported.spec.layers().empty()) return CheckImportedModel(file, std::move(imported));
   if (architecture.empty()) {
@@ -130,6 +131,7 @@ absl::Status Plan(const DataDescription& description, const FileModelOptions& op
     CAIRN_RETURN_IF_ERROR(job::ResolveLabels("validation", model, job.mutable_validation()));
   }
   CAIRN_RETURN_IF_ERROR(job::CheckDataFitsModel(job, model));
+  CAIRN_RETURN_IF_ERROR(job::CheckMetricNames(job));
   proto::JobPlan known = *plan;
   *known.mutable_job() = job;
   if (!options.reads_validation) known.mutable_job()->clear_validation();
@@ -164,6 +166,7 @@ absl::StatusOr<TrainedModel> ReadFileModel(const std::string& file,
                          ReadModelWithValues(file, architecture == absolute ? "" : architecture));
   description.job.set_model(absolute);
   TrainedModel trained;
+  trained.has_train = description.has_train;
   trained.file = file;
   CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(read.spec));
   *trained.plan.mutable_model() = std::move(read.spec);

@@ -23,6 +23,8 @@ struct TrainedModel {
   std::string part;
   // The model file that it was read from (file_model.h); empty: it is a job's.
   std::string file;
+  // Whether the plan's training data are known. Otherwise they are a copy of the validation data.
+  bool has_train = true;
 
   // For messages: "model.keras", "job 3 (fashion_mnist)".
   std::string Title() const;

@@ -17,7 +17,9 @@ constexpr size_t kNameMax = 128;  // As job::CheckJobName.
 
 // The name of a job for this file: "file-model.keras".
 std::string JobName(const std::string& file) {
-  std::string name = absl::StrCat("file-", std::filesystem::path(file).filename().string());
+  const std::filesystem::path path(file);
+  const auto last = path.has_filename() ? path.filename() : path.parent_path().filename();
+  std::string name = absl::StrCat("file-", last.string());
   for (char& c : name) {
     if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') c = '-';
   }
@@ -58,7 +60,14 @@ absl::StatusOr<std::unique_ptr<UploadedModel>> UploadedModel::Create(Coordinator
   *request.mutable_model() = model.plan.model();
   request.set_uploads_weights(true);
   request.set_client_version(kVersion);
-  CAIRN_ASSIGN_OR_RETURN(const proto::SubmitReply reply, coordinator->Submit(request));
+  const absl::StatusOr<proto::SubmitReply> submitted = coordinator->Submit(request);
+  if (absl::IsInvalidArgument(submitted.status())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(model.file, ": the cluster cannot hold it as a job (",
+                     submitted.status().message(), "); leave --on cluster out"));
+  }
+  CAIRN_RETURN_IF_ERROR(submitted.status());
+  const proto::SubmitReply& reply = *submitted;
   // Deletes the job on any later error.
   std::unique_ptr<UploadedModel> uploaded(
       new UploadedModel(coordinator, absl::StrCat(reply.job_id())));
