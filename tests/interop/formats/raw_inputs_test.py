@@ -132,7 +132,9 @@ def check_pipeline(folder):
     random = np.random.default_rng(5)
     images = random.normal(30, 10, (6, 13, 9, 3)).astype("f")
     ids = random.integers(0, 4, (6, 1)).astype("f")
+    lists = random.integers(0, 4, (6, 5)).astype("f")
     classes = keras.Sequential([keras.Input((4,), name="x"), L.Dense(2)])
+    vectors = keras.Sequential([keras.Input((5, 4), name="x"), L.Flatten(), L.Dense(2)])
     sizes = keras.Sequential([keras.Input((6, 5, 3), name="x"), L.Conv2D(2, 2), L.Flatten(),
                               L.Dense(2)])
     size = {"crop": {"size": [6, 5], "random": True}}
@@ -143,6 +145,7 @@ def check_pipeline(folder):
                              {"resize": {"size": [6, 5], "interpolation": "nearest"}},
                              {"normalize": {"mean": 1, "deviation": 2}}]),
             (classes, ids, [{"one_hot": 4}, {"cast": "float32"}]),
+            (vectors, lists, [{"one_hot": 4}]),
             (classes, ids, [{"hash": {"num_bins": 4}}, {"one_hot": 4}])]):
         inside = pathlib.Path(folder) / str(i)
         inside.mkdir()

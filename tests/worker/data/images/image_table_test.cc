@@ -73,7 +73,7 @@ TEST(ImageTableTest, AMissingLabelIsNoClass) {
 
 // The labels are the float64s 0, 1 and NaN.
 TEST(ImageTableTest, ANanIsAMissingLabelOfClasses) {
-  const std::string table = "tests/worker/data/parquet/testdata/images.parquet";
+  const std::string table = "tests/worker/data/images/testdata/labels.parquet";
   EXPECT_THAT(Read({}, {table}), ElementsAre("1.png 0", "2.png 1", "3.png nan"));
   EXPECT_THAT(Read({}, {table}, TableLabels::kClasses)[0],
               HasSubstr("column \"class\": the label is missing"));

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the Parquet files beside it with pyarrow. Needs the Python of tests/interop/setup.sh."""
+"""Writes the Parquet files beside it, and that of images, with pyarrow.
+
+Needs the Python of tests/interop/setup.sh.
+"""
 
 import pathlib
 
@@ -43,4 +46,4 @@ pq.write_table(numbers, FOLDER / "groups.parquet", row_group_size=20000, use_dic
                compression="brotli", column_encoding={"i": "DELTA_BINARY_PACKED"})
 images = pa.table({"filename": ["1.png", "2.png", "3.png"],
                    "class": pa.array([0, 1, float("nan")], pa.float64())})
-pq.write_table(images, FOLDER / "images.parquet")
+pq.write_table(images, FOLDER.parents[1] / "images/testdata/labels.parquet")
