@@ -130,7 +130,7 @@ def masked_stack():
     x = L.Embedding(9, 3, mask_zero=True)(i)
     x = L.RNN([L.LSTMCell(3), L.GRUCell(2), L.LSTMCell(4)], return_sequences=True,
               go_backwards=True)(x)
-    return keras.Model(i, L.Dense(2)(L.GRU(3)(x)))
+    return keras.Model(i, L.Dense(2)(L.SimpleRNN(3)(x)))
 
 
 def masking():
