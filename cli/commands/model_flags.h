@@ -142,9 +142,9 @@ struct ModelFlags : CommonFlags {
       return absl::OkStatus();
     }
     if (!IsModelFile(job)) return source.status();
-    return absl::Status(source.status().code(),
-                        absl::StrCat(job, ": there is no such file here, and no job of this name: ",
-                                     source.status().message()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot read ", job, ": there is no such file here, and no job of this name (",
+                     source.status().message(), ")"));
   }
 
   absl::Status CheckFileFlags(bool is_file) const {
@@ -157,12 +157,6 @@ struct ModelFlags : CommonFlags {
       return absl::InvalidArgumentError(
           absl::StrCat(checkpoint.best ? "--best" : "--checkpoint", ": ", job,
                        " is a file, which has no checkpoints; leave the flag out"));
-    }
-    if (is_file && on == "machine" && !(state.empty() && coordinator.empty())) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(state.empty() ? "--coordinator" : "--state", ": ", job,
-                       " is a file, which this machine computes without a cluster; leave the flag "
-                       "out, or say --on cluster"));
     }
     return absl::OkStatus();
   }

@@ -437,7 +437,7 @@ proto::JobPlan TwoInputsPlan(const std::string& steps, const std::string& valida
 
 TEST(JobDataTest, ANormalizedInputLeavesTheOtherInputsAndSourcesAsTheyAre) {
   const JobData data =
-      Open(Planned(TwoInputsPlan(R"({"normalize": {}, "input": "a"})", R"({"take": 1})")));
+      Open(Planned(TwoInputsPlan(R"({"normalize": {}, "input": "a"})", R"({"cast": "float32"})")));
   const auto first = [](const Dataset& examples, int input) {
     float value = -1;
     EXPECT_TRUE(examples.ReadInput(input, {0}, &value).ok());

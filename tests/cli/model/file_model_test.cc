@@ -104,7 +104,7 @@ TEST_F(FileModelTest, ErrorsNameTheFileThatIsWrong) {
       "optimizer": "sgd", "losses": [{"of": "a(data)", "target": 1, "loss": "mse"}]}], )json";
   EXPECT_THAT(ErrorOf(model, models + data + "}"), HasSubstr("models: the job has several models"));
   ASSERT_TRUE(WriteFile(folder_ + "/keras.json", ExampleModelJson()).ok());
-  EXPECT_THAT(ErrorOf(folder_ + "/keras.json"), HasSubstr("an architecture without weights"));
+  EXPECT_THAT(ErrorOf(folder_ + "/keras.json"), HasSubstr("it has no weights"));
   options_.evaluates = true;
   EXPECT_THAT(ErrorOf(model), HasSubstr("neither losses nor data"));
 }

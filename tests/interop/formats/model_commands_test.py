@@ -181,7 +181,7 @@ class ModelCommands(unittest.TestCase):
         predict = ("--input", "x.npy", "--output", "o.npy")
         for arguments, error in [
                 (("predict", "gone.keras", *predict), "gone.keras: "),
-                (("predict", "model.json", *predict), "model.json: it has an architecture without"),
+                (("predict", "model.json", *predict), "model.json: it has no weights"),
                 (("predict", "model.keras", "--input", "x.csv", "--output", "o.npy"),
                  "--input: x.csv is no .npy file"),
                 (("predict", "model.keras", *predict, "--checkpoint", "3"), "--checkpoint: model.keras"),
