@@ -234,8 +234,9 @@ void MultiplyByDerivative(const Activation& a, int64_t rows, int64_t width, cons
     case Kind::kElu:
       return Multiply(n, y, gradient, [&a](float v) { return v > 0 ? 1 : v + a.slope; });
     case Kind::kSelu:
+      // At 0 that of the upper branch, as in TensorFlow.
       return Multiply(n, y, gradient,
-                      [](float v) { return v > 0 ? kSeluScale : v + kSeluScale * kSeluAlpha; });
+                      [](float v) { return v >= 0 ? kSeluScale : v + kSeluScale * kSeluAlpha; });
     case Kind::kGelu:
       return Multiply(n, x, gradient, GeluDerivative);
     case Kind::kSwish:

@@ -130,7 +130,7 @@ __device__ inline float Derivative(const Activation& a, float at) {
     case Activation::Kind::kElu:
       return at > 0 ? 1 : at + a.slope;
     case Activation::Kind::kSelu:
-      return at > 0 ? kSeluScale : at + kSeluScale * kSeluAlpha;
+      return at >= 0 ? kSeluScale : at + kSeluScale * kSeluAlpha;
     case Activation::Kind::kGelu:
       return NormalCdf(at) + at * kInverseSqrtTwoPi * expf(-0.5f * at * at);
     case Activation::Kind::kSwish:

@@ -51,6 +51,16 @@ TEST(ActivationFunctionTest, ExtremeValuesGiveNoNotANumber) {
   }
 }
 
+// Weights that a constraint cuts off give outputs of exactly 0.
+TEST(ActivationFunctionTest, TheDerivativeOfSeluAt0IsThatOfTensorFlow) {
+  const float x = 0;
+  float y = -1, gradient = 2;
+  ApplyActivation(*ParseActivation("selu"), 1, 1, &x, &y);
+  EXPECT_EQ(y, 0);
+  MultiplyByDerivative(*ParseActivation("selu"), 1, 1, &x, &y, &gradient);
+  EXPECT_FLOAT_EQ(gradient, 2 * 1.05070098F);
+}
+
 TEST(ActivationFunctionTest, MayWorkInPlace) {
   for (const Activation& activation : AllActivations()) {
     const std::vector<float> x = {-2, -0.5f, 0.25f, 3};
