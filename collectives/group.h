@@ -139,7 +139,8 @@ class Group {
   absl::StatusOr<int> Join();
 
   // After an error: the group of the ranks that call Reform within `window`, in their old order. If
-  // one of them dies or hangs meanwhile, the others look again, which takes up to four windows.
+  // one of them dies meanwhile, the others look again, which takes three windows more, and two
+  // more if it hangs; they give up after GroupOptions::join_timeout.
   // InvalidArgument: a `min_size` or `window` of 0 or less. Unavailable: fewer than `min_size` did
   // (the result is never two groups of at least `min_size` if that is more than half of the size),
   // or the others went on without this rank.
