@@ -72,6 +72,8 @@ class Layer {
     kNone,   // It does not: passes_mask() passes that of the first input.
     kUnion,  // A step is valid if it is valid in one input. No mask if an input has none.
     kJoin,   // The steps of the inputs follow each other. Inputs without a mask are valid.
+    kEqual,  // All inputs must have the same mask, or none: Keras leaves the masked steps of an
+             // input out of these layers, so that their values depend on the masks.
   };
   virtual MaskMerge mask_merge() const { return MaskMerge::kNone; }
   virtual bool uses_mask() const { return false; }

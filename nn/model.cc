@@ -89,13 +89,6 @@ absl::Status CheckMask(const Model::Node& mask, const char* of, const Shape& sha
                                                  ShapeText(shape)));
 }
 
-// Keras leaves the masked steps of an input out of these layers, so that their values depend on the
-// masks.
-bool MergesValidSteps(const Layer& layer) {
-  const std::string& name = layer.class_name();
-  return name == "Maximum" || name == "Minimum" || name == "Multiply";
-}
-
 // Text ends at the first layer: each text has one StringLookup, and nothing else has one.
 absl::Status CheckTexts(const Model& model) {
   std::vector<int> uses(model.nodes().size());
@@ -238,11 +231,10 @@ absl::StatusOr<int> Model::MergeMasks(Node* node) const {
   const bool is_same =
       std::count(masks.begin(), masks.end(), masks[0]) == static_cast<int64_t>(masks.size());
   if (!joins && is_same) return masks[0];
-  if (MergesValidSteps(layer)) {
+  if (layer.mask_merge() == Layer::MaskMerge::kEqual) {
     return absl::InvalidArgumentError(
         "its inputs have different masks, or only some have one; Keras then leaves the masked "
-        "steps "
-        "of an input out, which is not supported in this layer (Add, Subtract, Average and "
+        "steps of an input out, which is not supported in this layer (Add, Subtract, Average and "
         "Concatenate take them)");
   }
   if (!joins && missing > 0) return -1;

@@ -19,7 +19,11 @@ class MergeLayer : public Layer {
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
 
   Kind kind() const { return kind_; }
-  MaskMerge mask_merge() const override { return MaskMerge::kUnion; }
+  MaskMerge mask_merge() const override {
+    const bool is_linear =
+        kind_ == Kind::kAdd || kind_ == Kind::kSubtract || kind_ == Kind::kAverage;
+    return is_linear ? MaskMerge::kUnion : MaskMerge::kEqual;
+  }
 
  private:
   MergeLayer(Base base, TensorSpec output, Kind kind)
