@@ -295,7 +295,10 @@ absl::Status FeatureEncoder::Store(const Feature& feature, T value, char* at) co
   const auto number = static_cast<double>(value);
   if (is_whole_target) {
     if (!(number >= -2147483648.0 && number < 2147483648.0 && number == std::trunc(number))) {
-      return Wrong(feature.spec, "has the value ", number, ", not a whole number of 32 bits");
+      // For an integer, its own digits.
+      const bool takes_hash = std::is_integral_v<T> && feature.target < inputs_;
+      return Wrong(feature.spec, "has the value ", value, ", not a whole number of 32 bits",
+                   takes_hash ? "; for larger ids set \"hash\" in its description" : "");
     }
     const auto whole = static_cast<int32_t>(value);
     std::memcpy(at, &whole, sizeof whole);

@@ -197,7 +197,7 @@ TEST(TfrecordEncoderTest, EveryMistakeNamesRecordFeatureAndValue) {
       {R"({"name": "x"})", With("x", FloatsFeature({1, 0.5})),
        "value 0.5, not a whole number of 32 bits", "", "int32"},
       {R"({"name": "x"})", With("x", IntsFeature({1, 1ll << 31})),
-       "value 2.14748e+09, not a whole number of 32 bits", "", "int32"},
+       "value 2147483648, not a whole number of 32 bits; for larger ids set \"hash\"", "", "int32"},
       {R"({"name": "x"})", With("x", BytesFeature({"a", "b"})), "has bytes; set \"vocabulary\""},
       {R"({"name": "x", "dtype": "int64"})", With("x", FloatsFeature({1, 2})),
        "has float32 values, \"dtype\" says int64"},
