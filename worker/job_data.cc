@@ -337,11 +337,7 @@ absl::Status CheckFiles(const SourceFiles& files, const Fingerprints& inspected,
   CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(opened));
   const int first = static_cast<int>(names.size() - prints.size());
   for (int i = first; i < inspected.size(); ++i) {
-    if (prints[i - first] == inspected[i]) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("data file ", names[i],
-                     ": it is not the one that was inspected when the job was planned; all workers "
-                     "need the same files, and these must not change"));
+    CAIRN_RETURN_IF_ERROR(CheckFingerprint(names[i], prints[i - first], inspected[i]));
   }
   return absl::OkStatus();
 }

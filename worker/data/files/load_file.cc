@@ -95,4 +95,12 @@ absl::StatusOr<uint64_t> ContentsFingerprint(const FileBytes& file) {
   return hash;
 }
 
+absl::Status CheckFingerprint(const std::string& path, uint64_t found, uint64_t planned) {
+  if (found == planned) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("data file ", path,
+                   ": it is not the one that was inspected when the job was planned; all workers "
+                   "need the same files, and these must not change"));
+}
+
 }  // namespace cairn::worker

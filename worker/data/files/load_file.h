@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "worker/data/files/data_storage.h"
 #include "worker/data/files/file_bytes.h"
@@ -33,6 +34,8 @@ absl::StatusOr<uint64_t> FileSize(const std::string& path);
 absl::StatusOr<uint64_t> FileFingerprint(const std::string& path);
 // The same, of a file that is open.
 absl::StatusOr<uint64_t> ContentsFingerprint(const FileBytes& file);
+// FailedPrecondition: a file's fingerprint is not the one that the plan of its job has.
+absl::Status CheckFingerprint(const std::string& path, uint64_t found, uint64_t planned);
 
 }  // namespace cairn::worker
 

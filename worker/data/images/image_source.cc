@@ -266,12 +266,8 @@ absl::StatusOr<std::vector<std::string>> NamesOfLabels(const ReadRequest& reques
 absl::Status CheckTables(const ReadRequest& request, const std::vector<std::string>& files) {
   for (size_t i = files.size(); i > 0 && IsImageTable(files[i - 1]); --i) {
     CAIRN_ASSIGN_OR_RETURN(const uint64_t found, FileFingerprint(files[i - 1]));
-    if (found == request.planned->fingerprints[i - 1]) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("data file ", files[i - 1],
-                     ": it is not the one that was inspected when the job was planned; all workers "
-                     "need the same "
-                     "files, and these must not change"));
+    CAIRN_RETURN_IF_ERROR(
+        CheckFingerprint(files[i - 1], found, request.planned->fingerprints[i - 1]));
   }
   return absl::OkStatus();
 }
