@@ -135,6 +135,10 @@ absl::StatusOr<TrainedModel> FindTrainedModel(JobSource* source, const std::stri
         " is a file: name the job that trained the model (cairn predict and evaluate also take a "
         "model file, as a path with a slash)"));
   }
+  if (absl::IsNotFound(found.status()) && HasFileExtension(job)) {
+    return absl::NotFoundError(
+        absl::StrCat(found.status().message(), "; there is no such file here either"));
+  }
   CAIRN_RETURN_IF_ERROR(found.status());
   const proto::JobStatus& status = *found;
   const std::string id = absl::StrCat(status.job_id());
