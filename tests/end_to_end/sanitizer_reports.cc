@@ -20,8 +20,9 @@ class SanitizerReports : public ::testing::Environment {
     fs::create_directories(folder_);
     for (const char* const name : {"ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"}) {
       const char* const given = std::getenv(name);
-      const std::string log_path = "log_path=" + folder_ + "/report";
-      setenv(name, (given == nullptr ? log_path : given + (":" + log_path)).c_str(), 1);
+      // With LD_PRELOAD the library of a test comes before that of the address sanitizer.
+      const std::string options = "verify_asan_link_order=0:log_path=" + folder_ + "/report";
+      setenv(name, (given == nullptr ? options : given + (":" + options)).c_str(), 1);
     }
   }
 

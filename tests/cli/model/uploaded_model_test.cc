@@ -30,7 +30,7 @@ TEST(UploadedModelTest, TheValuesAreOnThePsUntilItIsGone) {
     EXPECT_FALSE(submitted.reuse());
     EXPECT_EQ(submitted.job().name(), "file-my-model.keras");
     EXPECT_EQ(submitted.job().train().npy().labels_size(), 1);
-    const proto::PartitionMap& partition = ExamplePlan().partition();
+    const proto::PartitionMap partition = ExamplePlan().partition();
     EXPECT_EQ(static_cast<int>(cluster.uploaded().size()), partition.blocks_size());
     const TrainedModel& model = (*uploaded)->model();
     EXPECT_EQ(model.file, "") << "it is a job's";
