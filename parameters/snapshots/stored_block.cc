@@ -81,7 +81,8 @@ void StoredBlock::CopyTrainedValues(float* out) const {
 void StoredBlock::CopySlots(float* out) const {
   const size_t values_bytes = static_cast<size_t>(count_) * sizeof(float);
   const std::string_view slots = record_.payload().substr(values_bytes);
-  std::memcpy(out, slots.data(), slots.size());
+  // An optimizer without slots has nothing to copy, and `out` may be null.
+  std::copy(slots.begin(), slots.end(), reinterpret_cast<char*>(out));
 }
 
 }  // namespace cairn::parameters
