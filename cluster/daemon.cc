@@ -69,8 +69,9 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || text.bad()) return failed(errno != 0 ? errno : EIO);
+  // Only peek shows whether the file is empty or cannot be read.
+  if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+  if (!file.is_open() || file.bad() || text.fail()) return failed(errno != 0 ? errno : EIO);
   return text.str();
 }
 
