@@ -86,8 +86,9 @@ void WriteNow(const Line& line) {
   std::shared_ptr<spdlog::logger> logger;
   {
     // A write may hang, so it does not hold the lock.
-    MutexLock lock(&Current().mutex);
-    logger = Current().logger;
+    CurrentLogger& current = Current();
+    MutexLock lock(&current.mutex);
+    logger = current.logger;
   }
   logger->log(line.time, spdlog::source_loc{}, ToSpdlog(line.level),
               spdlog::string_view_t(line.text));
@@ -260,8 +261,9 @@ absl::Status InitLogging(const LogOptions& options) {
 absl::Status LogToFile(const LogOptions& options) {
   try {
     std::shared_ptr<spdlog::logger> logger = MakeLogger(options);
-    MutexLock lock(&Current().mutex);
-    Current().logger = std::move(logger);
+    CurrentLogger& current = Current();
+    MutexLock lock(&current.mutex);
+    current.logger = std::move(logger);
     return absl::OkStatus();
   } catch (const std::exception& error) {
     return absl::UnavailableError(
