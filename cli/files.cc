@@ -72,8 +72,11 @@ absl::StatusOr<std::string> ReadFile(const std::string& file) {
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream contents;
-  if (stream && status.type() == std::filesystem::file_type::regular) contents << stream.rdbuf();
-  if (!stream) return Failed("cannot read", file, errno != 0 ? errno : EIO);
+  // Only peek shows whether the file is empty or cannot be read.
+  if (stream.peek() != std::ifstream::traits_type::eof()) contents << stream.rdbuf();
+  if (!stream.is_open() || stream.bad() || contents.fail()) {
+    return Failed("cannot read", file, errno != 0 ? errno : EIO);
+  }
   return std::move(contents).str();
 }
 

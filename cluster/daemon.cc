@@ -9,16 +9,17 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
+#include "common/log_control.h"
 #include "common/logging.h"
 #include "common/mutex.h"
 #include "common/printable.h"
@@ -32,6 +33,8 @@ namespace {
 constexpr int kWakeSignal = SIGUSR1;
 constexpr absl::Duration kAskIfNeeded = absl::Milliseconds(20);
 constexpr std::chrono::seconds kStartMayTake(10);
+// The last lines of the log may take this long.
+constexpr absl::Duration kLogMayTake = absl::Seconds(2);
 
 // Every connection uses a file descriptor, and shells set the soft limit to 1024, far below the
 // hard limit.
@@ -66,8 +69,9 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || text.bad()) return failed(errno != 0 ? errno : EIO);
+  // Only peek shows whether the file is empty or cannot be read.
+  if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+  if (!file.is_open() || file.bad() || text.fail()) return failed(errno != 0 ? errno : EIO);
   return text.str();
 }
 
@@ -95,6 +99,7 @@ class Daemon::Impl {
       changed_.NotifyAll();
     }
     if (stop_watch_.joinable()) stop_watch_.join();
+    if (exit_code_.has_value() && !FlushLog(kLogMayTake)) _exit(*exit_code_);
   }
 
   void Exit(int code, const std::string& reason);
@@ -124,6 +129,7 @@ class Daemon::Impl {
   Ending ending_ ABSL_GUARDED_BY(mutex_);
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<int> exit_code_;  // Run has returned it.
   std::thread start_watch_;
   std::thread stop_watch_;
 };
@@ -209,6 +215,7 @@ int Daemon::Impl::Run(const std::function<void()>& stop, const IsNeeded& is_need
   // Until the daemon is destroyed: the destructors of its parts may wait for a disk that hangs.
   stop_watch_ = std::thread([this, code = ending.code] { Watch(code); });
   stop();
+  exit_code_ = ending.code;
   if (ending.code == kExitTerminated || ending.code == kExitInterrupted || ending.code == 0) {
     CAIRN_LOG_INFO("stopped", "why", ending.reason, "code", ending.code);
   } else {
@@ -225,12 +232,17 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& optio
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   LogOptions log;
   log.level = options.log_level;
-  log.file = options.log_file;
   log.program = options.program;
   CAIRN_RETURN_IF_ERROR(InitLogging(log));
+  // Before the log file, whose disk may hang.
+  auto impl = std::make_unique<Impl>(options);
+  if (!options.log_file.empty()) {
+    log.file = options.log_file;
+    CAIRN_RETURN_IF_ERROR(LogToFile(log));
+  }
   CAIRN_LOG_INFO("starting", "version", kVersion, "pid", getpid());
   RaiseDescriptorLimit();
-  return std::unique_ptr<Daemon>(new Daemon(std::make_unique<Impl>(options)));
+  return std::unique_ptr<Daemon>(new Daemon(std::move(impl)));
 }
 
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -249,12 +261,13 @@ void WarnOfOpenPort(const Address& own) {
 }
 
 int ReportFailure(const std::string& program, const absl::Status& status) {
-  std::fprintf(stderr, "%s: %s\n", program.c_str(),
-               Printable(std::string(status.message())).c_str());
+  WriteToStandardError(absl::StrCat(program, ": ", Printable(std::string(status.message())), "\n"));
   // Internal: a disk or a device has failed, perhaps only for a moment.
   const bool transient = absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
                          absl::IsAlreadyExists(status) || absl::IsInternal(status);
-  return transient ? kExitRestart : kExitPermanent;
+  const int code = transient ? kExitRestart : kExitPermanent;
+  if (!FlushLog(kLogMayTake)) _exit(code);
+  return code;
 }
 
 absl::StatusOr<TfConfig> LoadTfConfig(const std::string& file, const std::string& environment) {

@@ -47,6 +47,7 @@ class Daemon {
   // malloc; raises the file descriptor limit to its hard limit. InvalidArgument, Unavailable: see
   // InitLogging.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const DaemonOptions& options);
+  // After Run: exits the process with Run's code if the log hangs, because exit() would hang, too.
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -75,8 +76,9 @@ class Daemon {
 void WarnOfOpenPort(const Address& own);
 
 // Prints the error that prevents a daemon from starting to standard error. Returns the exit code:
-// kExitRestart for Unavailable, ResourceExhausted and AlreadyExists (the port may still be in use
-// by the previous process), otherwise kExitPermanent.
+// kExitRestart for Unavailable, ResourceExhausted, Internal and AlreadyExists (the port may still
+// be in use by the previous process), otherwise kExitPermanent. If standard error hangs, exits the
+// process with this code.
 int ReportFailure(const std::string& program, const absl::Status& status);
 
 // Parses TF_CONFIG from `file`, or, if that is empty, from `environment` (the value of the

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <deque>
 #include <exception>
 #include <iterator>
@@ -17,6 +18,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "common/log_control.h"
 #include "common/mutex.h"
 
 namespace cairn {
@@ -43,11 +45,16 @@ std::unique_ptr<spdlog::logger> MakeLogger(const LogOptions& options) {
   return logger;
 }
 
+struct CurrentLogger {
+  Mutex mutex;
+  std::shared_ptr<spdlog::logger> logger ABSL_GUARDED_BY(mutex) = MakeLogger(LogOptions{
+      .program = "cairn"});
+};
+
 // Never destroyed, because threads may log until the process exits.
-std::unique_ptr<spdlog::logger>& CurrentLogger() {
-  static auto& logger =
-      *new std::unique_ptr<spdlog::logger>(MakeLogger(LogOptions{.program = "cairn"}));
-  return logger;
+CurrentLogger& Current() {
+  static auto& current = *new CurrentLogger;
+  return current;
 }
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
@@ -68,11 +75,23 @@ struct Line {
   spdlog::log_clock::time_point time;
   LogLevel level = LogLevel::kInfo;
   std::string text;
+  bool is_plain = false;  // Only the text, and only to standard error.
 };
 
 void WriteNow(const Line& line) {
-  CurrentLogger()->log(line.time, spdlog::source_loc{}, ToSpdlog(line.level),
-                       spdlog::string_view_t(line.text));
+  if (line.is_plain) {
+    std::fputs(line.text.c_str(), stderr);
+    return;
+  }
+  std::shared_ptr<spdlog::logger> logger;
+  {
+    // A write may hang, so it does not hold the lock.
+    CurrentLogger& current = Current();
+    MutexLock lock(&current.mutex);
+    logger = current.logger;
+  }
+  logger->log(line.time, spdlog::source_loc{}, ToSpdlog(line.level),
+              spdlog::string_view_t(line.text));
 }
 
 // Writes lines on its own thread. The disk of a log file, or the reader of a pipe, may hang, and
@@ -92,6 +111,19 @@ class LogThread {
     pthread_sigmask(SIG_BLOCK, &all, &before);
     const absl::Cleanup restore = [&before] { pthread_sigmask(SIG_SETMASK, &before, nullptr); };
     std::thread([this] { Run(); }).detach();
+  }
+
+  // False if the lines so far are not all written within `limit`.
+  bool Flush(absl::Duration limit) {
+    const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(limit);
+    MutexLock lock(&mutex_);
+    const uint64_t number = queued_;
+    while (written_ < number) {
+      const auto left = deadline - std::chrono::steady_clock::now();
+      if (left.count() <= 0) return false;
+      changed_.WaitFor(&mutex_, left);
+    }
+    return true;
   }
 
   void Write(Line line) {
@@ -154,6 +186,11 @@ class LogThread {
 // Null until InitLogging has started it. Never destroyed, like the logger.
 LogThread* log_thread = nullptr;
 
+void WriteLine(Line line) {
+  if (log_thread == nullptr) return WriteNow(line);
+  log_thread->Write(std::move(line));
+}
+
 std::optional<LogLevel> ParseLevel(std::string_view name) {
   for (size_t i = 0; i < std::size(kLevelNames); ++i) {
     if (name == kLevelNames[i]) return static_cast<LogLevel>(i);
@@ -210,12 +247,8 @@ absl::Status InitLogging(const LogOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat("log level \"", options.level,
                                                    "\" is not one of debug, info, warning, error"));
   }
-  try {
-    CurrentLogger() = MakeLogger(options);
-  } catch (const std::exception& error) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot log to \"", options.file, "\": ", ReasonOf(error.what())));
-  }
+  const absl::Status opened = LogToFile(options);
+  if (!opened.ok()) return opened;
   try {
     if (log_thread == nullptr) log_thread = new LogThread();
   } catch (const std::system_error&) {
@@ -223,6 +256,19 @@ absl::Status InitLogging(const LogOptions& options) {
   }
   lowest_level.store(*level, std::memory_order_relaxed);
   return absl::OkStatus();
+}
+
+absl::Status LogToFile(const LogOptions& options) {
+  try {
+    std::shared_ptr<spdlog::logger> logger = MakeLogger(options);
+    CurrentLogger& current = Current();
+    MutexLock lock(&current.mutex);
+    current.logger = std::move(logger);
+    return absl::OkStatus();
+  } catch (const std::exception& error) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot log to \"", options.file, "\": ", ReasonOf(error.what())));
+  }
 }
 
 bool LogEnabled(LogLevel level) { return level >= lowest_level.load(std::memory_order_relaxed); }
@@ -235,8 +281,13 @@ void WriteLog(LogLevel level, std::string_view message, const std::vector<LogFie
     line.text += '=';
     AppendValue(field.value, &line.text);
   }
-  if (log_thread == nullptr) return WriteNow(line);
-  log_thread->Write(std::move(line));
+  WriteLine(std::move(line));
 }
+
+void WriteToStandardError(std::string text) {
+  WriteLine({.text = std::move(text), .is_plain = true});
+}
+
+bool FlushLog(absl::Duration limit) { return log_thread == nullptr || log_thread->Flush(limit); }
 
 }  // namespace cairn

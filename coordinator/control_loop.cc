@@ -15,6 +15,7 @@ namespace {
 
 constexpr absl::Duration kTick = absl::Milliseconds(50);
 constexpr std::chrono::milliseconds kWatch(200);
+constexpr absl::Duration kSlowWrite = absl::Seconds(1);
 
 }  // namespace
 
@@ -55,7 +56,7 @@ void ControlLoop::Watch() {
     if (still > options_.stall_timeout) {
       options_.on_failure(absl::UnavailableError(absl::StrCat(
           "no decision was made for ", absl::FormatDuration(absl::Trunc(still, absl::Seconds(1))),
-          ": the disk of the journal hangs")));
+          ": the disk of the journal, or of a csv_logger's file, hangs")));
       return;
     }
     stopping_changed_.WaitFor(&mutex_, kWatch);
@@ -70,11 +71,20 @@ bool ControlLoop::Post(Event event) { return queue_.TryPush(std::move(event)); }
 
 void ControlLoop::PostMessage(uint64_t session, proto::TaskMessage message,
                               absl::AnyInvocable<void()> handled) {
-  queue_.PushBeyondCapacity([session, message = std::move(message), handled = std::move(handled)](
-                                Scheduler* scheduler, EventTime now, Outbox* outbox) mutable {
-    scheduler->OnMessage(session, message, now, outbox);
-    if (handled != nullptr) handled();
-  });
+  {
+    MutexLock lock(&waiting_mutex_);
+    ++waiting_[session];
+  }
+  queue_.PushBeyondCapacity(
+      [this, session, message = std::move(message), handled = std::move(handled)](
+          Scheduler* scheduler, EventTime now, Outbox* outbox) mutable {
+        {
+          MutexLock lock(&waiting_mutex_);
+          if (--waiting_[session] == 0) waiting_.erase(session);
+        }
+        scheduler->OnMessage(session, message, now, outbox);
+        if (handled != nullptr) handled();
+      });
 }
 
 void ControlLoop::PostSessionEnd(uint64_t session) {
@@ -114,8 +124,14 @@ void ControlLoop::Handle(Event event) {
   CarryOut(&outbox);
 }
 
+void ControlLoop::HearWaiting(EventTime now) {
+  MutexLock lock(&waiting_mutex_);
+  for (const auto& [session, count] : waiting_) scheduler_->OnHeard(session, now);
+}
+
 void ControlLoop::Tick(EventTime now) {
   if (failed_) return;
+  HearWaiting(now);
   Outbox outbox;
   scheduler_->OnTick(now, &outbox);
   CarryOut(&outbox);
@@ -125,7 +141,10 @@ void ControlLoop::Tick(EventTime now) {
 absl::Status ControlLoop::Write(const Outbox& outbox) {
   if (!outbox.changes.empty()) {
     CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("control_loop.write"));
+    const absl::Duration begin = options_.clock->Now();
     CAIRN_RETURN_IF_ERROR(options_.journal->Write(outbox.changes, outbox.sync));
+    const absl::Duration took = options_.clock->Now() - begin;
+    if (took > kSlowWrite) CAIRN_LOG_WARNING("the disk of the journal is slow", "write", took);
     CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("control_loop.written"));
   }
   for (const auto failpoint : outbox.failpoints) CAIRN_RETURN_IF_ERROR(failpoint());

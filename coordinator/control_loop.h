@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <thread>
 
@@ -67,6 +68,8 @@ class ControlLoop {
   EventTime Now() const;
   void Run();
   void Handle(Event event);
+  // A task whose messages wait is not silent, however slow the journal's disk is.
+  void HearWaiting(EventTime now);
   void Tick(EventTime now);
   // Writes the changes to the journal.
   absl::Status Write(const Outbox& outbox);
@@ -75,6 +78,9 @@ class ControlLoop {
 
   const Options options_;
   BoundedQueue<Event> queue_;
+  Mutex waiting_mutex_;
+  // By session: its messages that wait to be handled.
+  std::map<uint64_t, int64_t> waiting_ ABSL_GUARDED_BY(waiting_mutex_);
   // Owned by the loop's thread.
   std::unique_ptr<Scheduler> scheduler_;
   JobFollowers followers_;

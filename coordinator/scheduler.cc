@@ -130,6 +130,8 @@ void Scheduler::OnMessage(uint64_t session, const proto::TaskMessage& message, E
   Advance(now, outbox);
 }
 
+void Scheduler::OnHeard(uint64_t session, EventTime now) { members_.Heard(session, now.monotonic); }
+
 void Scheduler::OnJoin(uint64_t session, const proto::Join& join, EventTime now, Outbox* outbox) {
   const std::vector<std::string> ps_addresses = members_.PsAddresses();
   const Membership::Joined joined = members_.Join(session, join, now.monotonic);

@@ -48,6 +48,8 @@ class Scheduler {
   // ---- tasks. A session is one stream; session numbers are never reused.
   void OnMessage(uint64_t session, const proto::TaskMessage& message, EventTime now,
                  Outbox* outbox);
+  // A message waits to be handled: the task is not silent.
+  void OnHeard(uint64_t session, EventTime now);
   void OnSessionEnd(uint64_t session, EventTime now, Outbox* outbox);
   // Call several times per second.
   void OnTick(EventTime now, Outbox* outbox);

@@ -356,6 +356,11 @@ absl::Status ParameterService::Fetch(Call& call) {
   CAIRN_RETURN_IF_ERROR(reader.ExpectEnd());
   CAIRN_RETURN_IF_ERROR(CheckEnvelope(header.envelope()));
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.fetch"));
+  // Not on the threads of the disk, which may hang: others recover from this memory meanwhile.
+  if (header.has_replica()) {
+    Answer(call.get(), ReadReplicas(header, *parts_.store, parts_.pool));
+    return absl::OkStatus();
+  }
   disk_.TrySubmit([this, call = std::move(call), header = std::move(header)] {
     Answer(call.get(), FromDisk(ReadFetched(header)));
   });
@@ -363,7 +368,6 @@ absl::Status ParameterService::Fetch(Call& call) {
 }
 
 absl::StatusOr<cluster::Frame> ParameterService::ReadFetched(const proto::FetchHeader& header) {
-  if (header.has_replica()) return ReadReplicas(header, *parts_.store, parts_.pool);
   if (header.checkpoint() == 0) return ReadUploaded(header, parts_.uploads);
   return ReadRecords(header, *parts_.catalog);
 }

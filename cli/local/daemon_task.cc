@@ -27,6 +27,20 @@ std::string LastLines(const std::string& file, size_t lines) {
   return absl::StrJoin(LogTail(file).LastLines(lines), "\n  ");
 }
 
+// A disk may fail for a moment, and memory or processes may be short.
+bool MayPass(const absl::Status& started) {
+  switch (started.code()) {
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kUnknown:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string InWords(int exit_code, const std::string& log) {
   if (exit_code == kRestartCode) {
     return absl::StrCat("exit code ", exit_code, ", see ", log, ": ", LastLines(log, 1));
@@ -57,9 +71,15 @@ DaemonTask::Event DaemonTask::Watch(Time now) {
   }
   if (now < start_due_) return {};
   Event event;
-  event.failure = Start();
-  event.started_again = event.failure.ok();
-  is_wanted_ = event.failure.ok();
+  const absl::Status started = Start();
+  if (MayPass(started)) {
+    event.note = absl::StrCat(name_, " cannot be started again yet: ", started.message());
+    start_due_ = now + kMaxDelay;
+    return event;
+  }
+  event.failure = started;
+  event.started_again = started.ok();
+  is_wanted_ = started.ok();
   return event;
 }
 

@@ -101,7 +101,9 @@ absl::Status CsvLogger::CheckFile() const {
 
 int64_t CsvLogger::SizeBefore() const {
   struct stat status = {};
-  return append_ && stat(filename_.c_str(), &status) == 0 ? status.st_size : 0;
+  if (!append_) return 0;
+  if (stat(filename_.c_str(), &status) == 0) return status.st_size;
+  return errno == ENOENT ? 0 : kUnknownSize;
 }
 
 CsvLogger::Written CsvLogger::written() const {
@@ -114,6 +116,7 @@ void CsvLogger::ResetWritten() {
 }
 
 absl::Status CsvLogger::CheckUnchanged(const Written& written) const {
+  if (written.begin == kUnknownSize) return absl::OkStatus();
   // The job has written nothing, and overwrites the file as at its first start.
   if (written.end == 0 && !append_) return absl::OkStatus();
   const int file = open(filename_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -187,6 +190,7 @@ absl::Status CsvLogger::Flush() {
 
 absl::Status CsvLogger::FlushTo(int file) {
   CAIRN_ASSIGN_OR_RETURN(const struct stat status, StatOf(filename_, file));
+  if (begin_ == kUnknownSize) begin_ = status.st_size;
   // Somebody has replaced the file: it gets all lines.
   if (status.st_size < begin_) {
     begin_ = 0;

@@ -38,6 +38,8 @@ class CsvLogger {
   absl::Status CheckFile() const;
   // The bytes of the file that the job leaves as they are: none unless "append".
   int64_t SizeBefore() const;
+  // The file cannot be reached now. The first Flush that succeeds leaves all that it has then.
+  static constexpr int64_t kUnknownSize = -1;
 
   // What the job has left in its file: the bytes from `begin` to `end`.
   struct Written {

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -184,6 +186,60 @@ TEST(DaemonTest, TransientFailuresAskForARestart) {
   EXPECT_EQ(ReportFailure("tester", absl::AlreadyExistsError("port")), kExitRestart);
   EXPECT_EQ(ReportFailure("tester", absl::UnavailableError("disk")), kExitRestart);
   EXPECT_EQ(ReportFailure("tester", absl::InternalError("disk")), kExitRestart);
+}
+
+// As a pipe whose reader has stopped. A child that waits for it dies of SIGALRM.
+void LogToAFullPipe() {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_NONBLOCK), 0);
+  const std::string bytes(4096, 'x');
+  while (write(ends[1], bytes.data(), bytes.size()) > 0) {
+  }
+  while (write(ends[1], "x", 1) > 0) {
+  }
+  fcntl(ends[1], F_SETFL, 0);
+  dup2(ends[1], STDERR_FILENO);
+  alarm(60);
+}
+
+TEST(DaemonTest, ALogThatHangsDoesNotKeepTheProcess) {
+  EXPECT_EQ(ExitCodeOf([]() -> int {
+              LogToAFullPipe();
+              {
+                auto daemon = Daemon::Start(Options());
+                (*daemon)->Exit(kExitRestart, "the disk is full");
+                (*daemon)->Run([] {});
+              }
+              exit(99);
+            }),
+            129);
+}
+
+TEST(DaemonTest, ALogThatHangsDoesNotKeepAProcessThatCannotStart) {
+  EXPECT_EQ(ExitCodeOf([]() -> int {
+              LogToAFullPipe();
+              auto daemon = Daemon::Start(Options());
+              ReportFailure("tester", absl::InternalError("disk"));
+              exit(99);
+            }),
+            129);
+}
+
+// A log file that cannot be opened is said by the process, which waits for it.
+TEST(DaemonTest, ALogFileWhoseDiskHangsIsSaid) {
+  const std::string log = ::testing::TempDir() + "/daemon_test_pipe";
+  ASSERT_EQ(mkfifo(log.c_str(), 0600), 0);
+  ::testing::internal::CaptureStderr();
+  const int code = ExitCodeOf([&log]() -> int {
+    alarm(15);
+    DaemonOptions options = Options();
+    options.log_file = log;
+    auto daemon = Daemon::Start(options);
+    return 99;
+  });
+  EXPECT_EQ(code, 1000 + SIGALRM);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("still starting"), std::string::npos);
+  unlink(log.c_str());
 }
 
 constexpr char kConfig[] = R"({"cluster": {"chief": ["h:1"], "ps": ["h:2"], "worker": ["h:3"]}})";

@@ -328,6 +328,12 @@ int fstat(int descriptor, struct stat* status) {
   return original(descriptor, status);
 }
 
+int stat(const char* path, struct stat* status) {
+  static const auto original = Original<int (*)(const char*, struct stat*)>("stat");
+  CAIRN_FAULTY("stat", path);
+  return original(path, status);
+}
+
 int rename(const char* from, const char* to) {
   static const auto original = Original<int (*)(const char*, const char*)>("rename");
   CAIRN_FAULTY("rename", to);

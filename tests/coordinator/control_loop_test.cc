@@ -151,6 +151,31 @@ TEST_F(ControlLoopTest, QueuedEventsAreHandledBeforeTheEnd) {
   EXPECT_EQ(done, 50);
 }
 
+// Decisions take long, as with a slow disk, so that a heartbeat waits for more than a lease.
+TEST_F(ControlLoopTest, ATaskWhoseMessagesWaitIsNotLost) {
+  for (const bool is_silent : {false, true}) {
+    Start();
+    const uint64_t session = sessions_.Add(std::make_shared<RecordingStream>());
+    loop_->PostMessage(session, JoinMessage());
+    Run([](Scheduler*, EventTime, Outbox*) {});
+    std::promise<void> queued;
+    ASSERT_TRUE(loop_->Post([&](Scheduler*, EventTime, Outbox*) { queued.get_future().wait(); }));
+    for (int i = 0; i < 4; ++i) {
+      ASSERT_TRUE(loop_->Post(
+          [this](Scheduler*, EventTime, Outbox*) { clock_.Advance(absl::Seconds(4)); }));
+    }
+    proto::TaskMessage heartbeat;
+    heartbeat.mutable_heartbeat();
+    if (!is_silent) loop_->PostMessage(session, heartbeat);
+    queued.set_value();
+    uint64_t left = 0;
+    Run([&](Scheduler* scheduler, EventTime, Outbox*) {
+      left = scheduler->SessionOf(WorkerTask(0));
+    });
+    EXPECT_EQ(left, is_silent ? 0 : session);
+  }
+}
+
 // A write to the journal that never returns stops every decision. The process must end.
 TEST_F(ControlLoopTest, ALoopThatStandsStillIsAFailure) {
   std::promise<absl::Status> failure;
@@ -171,8 +196,9 @@ TEST_F(ControlLoopTest, ALoopThatStandsStillIsAFailure) {
   }));
   begun.get_future().wait();
   clock_.Advance(absl::Seconds(61));
-  EXPECT_EQ(failure.get_future().get().message(),
-            "no decision was made for 1m1s: the disk of the journal hangs");
+  EXPECT_EQ(
+      failure.get_future().get().message(),
+      "no decision was made for 1m1s: the disk of the journal, or of a csv_logger's file, hangs");
   release.set_value();
   loop_.reset();
 }

@@ -221,6 +221,30 @@ TEST_F(ParameterServiceTest, UploadsOfImpossibleSizesAreRefused) {
   EXPECT_TRUE(Call(DataMethod::kUpload, UploadOf(1, 2), {1, 2}).ok());
 }
 
+TEST_F(ParameterServiceTest, ReplicasInMemoryAreReadThoughTheDiskHangs) {
+  ASSERT_TRUE(ArmFailpoint("ps.pull_checkpoint=hang@1-1000").ok());
+  constexpr int kPulls = 8;  // More than the disk has threads.
+  Mailbox<absl::StatusCode> answers;
+  for (int i = 0; i < kPulls; ++i) {
+    proto::PullHeader header = PullOf(0, {0});
+    header.set_checkpoint(1);
+    auto frame = cluster::EncodeFrame(header, {});
+    service_->Handle(std::make_unique<cluster::RawCall>(
+        DataMethod::kPull, Frame::FromBytes(frame->ToBytes()), "test",
+        [&](const absl::StatusOr<Frame>& answer) { answers.Put(answer.status().code()); }));
+  }
+  proto::FetchHeader header;
+  *header.mutable_envelope() = Envelope();
+  header.set_job_id(99);
+  header.add_blocks(0);
+  header.mutable_replica()->set_version(1);
+  ExpectRefused(Call(DataMethod::kFetch, header), absl::StatusCode::kNotFound,
+                {"no replicas of job 99 are in memory here"});
+  EXPECT_EQ(answers.size(), 0u);
+  DisarmFailpoints();
+  for (int i = 0; i < kPulls; ++i) EXPECT_EQ(answers.Take(), absl::StatusCode::kNotFound);
+}
+
 TEST_F(ParameterServiceTest, ArbitraryBytesAreRejected) {
   const std::string good = cluster::EncodeFrame(PushOf(0, {0}), {})->ToBytes();
   std::mt19937 random(5);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 #include <rocksdb/status.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <string>
@@ -22,6 +23,19 @@ TEST(RocksdbStatusTest, TheQuestionForARangeSyncIsNeverAnsweredByAnotherError) {
   EXPECT_EQ(errno, ENOSYS);
   EXPECT_EQ(sync_file_range(-1, 0, 0, SYNC_FILE_RANGE_WRITE), -1);
   EXPECT_EQ(errno, EBADF);
+}
+
+// At this address the system's function says EFAULT, on which RocksDB would end the process.
+TEST(RocksdbStatusTest, TheQuestionForAFileIsAnsweredByErrorsThatRocksdbKnows) {
+  const auto* const nowhere = reinterpret_cast<const char*>(1);
+  errno = 0;
+  EXPECT_EQ(access(nowhere, F_OK), -1);
+  EXPECT_EQ(errno, EIO);
+  EXPECT_EQ(access(nowhere, R_OK), -1);
+  EXPECT_EQ(errno, EFAULT);
+  EXPECT_EQ(access("/no/such", F_OK), -1);
+  EXPECT_EQ(errno, ENOENT);
+  EXPECT_EQ(access("/", F_OK), 0);
 }
 
 TEST(RocksdbStatusTest, EachKindOfFailureHasItsCode) {

@@ -2,10 +2,14 @@
 
 #include <signal.h>
 
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <thread>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/common/faulty_files.h"
 
 namespace cairn::cli {
 namespace {
@@ -14,9 +18,10 @@ using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
 DaemonTask Task(const std::string& script) {
-  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
   return DaemonTask(
-      "ps-1", {{"/bin/sh", "-c", script}, {}, testing::TempDir() + "/daemon_task_" + test->name()});
+      "ps-1",
+      {{"/bin/sh", "-c", script}, {}, ::testing::TempDir() + "/daemon_task_" + test->name()});
 }
 
 DaemonTask::Time Now() { return std::chrono::steady_clock::now(); }
@@ -62,6 +67,28 @@ TEST(DaemonTaskTest, DelayDoublesForADaemonThatKeepsDying) {
   }
 }
 
+TEST(DaemonTaskTest, ADaemonWhoseLogCannotBeOpenedForAMomentIsStartedLater) {
+  const std::string rules = ::testing::TempDir() + "/daemon_task_rules";
+  const cairn::testing::FaultyFiles faults(rules);
+  setenv("CAIRN_FAULTY_FILES", rules.c_str(), 1);
+  DaemonTask task = Task("exec sleep 1000");
+  ASSERT_TRUE(task.Start().ok());
+  kill(static_cast<pid_t>(task.pid()), SIGKILL);
+  auto now = Now();
+  WaitForEvent(&task, now);
+  for (const int error : {EIO, ESTALE, ENOSPC}) {
+    faults.Set({{"open", "ADaemonWhoseLog", error}});
+    const auto event = task.Watch(now += milliseconds(5000));
+    EXPECT_TRUE(event.failure.ok()) << event.failure;
+    EXPECT_THAT(event.note, HasSubstr("ps-1 cannot be started again yet: cannot write "));
+    EXPECT_THAT(event.note, HasSubstr(strerror(error)));
+  }
+  faults.Clear();
+  EXPECT_TRUE(task.Watch(now += milliseconds(4999)).note.empty());
+  EXPECT_TRUE(task.Watch(now += milliseconds(1)).started_again);
+  unsetenv("CAIRN_FAULTY_FILES");
+}
+
 TEST(DaemonTaskTest, PermanentExitCodeIsAFailureWithTheEndOfTheLog) {
   DaemonTask task = Task("for i in 1 2 3 4 5 6 7 8 9; do echo line $i; done; exit 1");
   ASSERT_TRUE(task.Start().ok());
@@ -69,7 +96,7 @@ TEST(DaemonTaskTest, PermanentExitCodeIsAFailureWithTheEndOfTheLog) {
   const std::string message(event.failure.message());
   EXPECT_THAT(message, HasSubstr("ps-1 cannot run (exit code 1)"));
   EXPECT_THAT(message, HasSubstr("line 2\n  line 3"));
-  EXPECT_THAT(message, testing::Not(HasSubstr("line 1\n")));
+  EXPECT_THAT(message, ::testing::Not(HasSubstr("line 1\n")));
   EXPECT_FALSE(task.Watch(Now() + std::chrono::hours(1)).started_again);
 }
 

@@ -5,13 +5,17 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tests/common/faulty_files.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -98,6 +102,24 @@ TEST_F(CsvLoggerTest, NamesAreQuotedAsInPython) {
   EXPECT_EQ(Text(),
             "epoch,\"a\"\"b\",loss,\"x,y\",\"val_a\"\"b\",val_loss,\"val_x,y\"\r\n"
             "0,0.5,-0.0,1e+22,NA,NA,NA\r\n");
+}
+
+TEST_F(CsvLoggerTest, AFileThatCannotBeReachedAtTheStartKeepsItsLines) {
+  config_.set_append(true);
+  WriteFile("epoch,loss,val_loss\r\n0,9.5,NA\r\n");
+  const std::string rules = ::testing::TempDir() + "/csv_logger_rules";
+  const cairn::testing::FaultyFiles faults(rules);
+  setenv("CAIRN_FAULTY_FILES", rules.c_str(), 1);
+  faults.Set({{"stat", "AFileThatCannotBeReached", ESTALE}});
+  CsvLogger log = Make();
+  log.Start(log.SizeBefore());
+  EXPECT_TRUE(log.CheckUnchanged(log.written()).ok());
+  log.Add(1, Trained(0.5), 0);
+  EXPECT_FALSE(log.Flush().ok());
+  faults.Clear();
+  unsetenv("CAIRN_FAULTY_FILES");
+  ASSERT_TRUE(log.Flush().ok());
+  EXPECT_EQ(Text(), "epoch,loss,val_loss\r\n0,9.5,NA\r\n1,0.5,NA\r\n");
 }
 
 TEST_F(CsvLoggerTest, AppendsWithoutAHeaderUnlessTheFileIsEmpty) {

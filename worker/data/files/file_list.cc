@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "worker/data/files/read_at.h"
 
 namespace cairn::worker {
 namespace {
@@ -20,11 +21,22 @@ bool IsPattern(const std::string& name) {
   return name.find_first_of("*?[") != std::string::npos && lstat(name.c_str(), &status) != 0;
 }
 
+// Why glob stopped; its callback gets no data of the caller.
+thread_local int stopped_by = 0;
+
+// A folder that cannot be read now would be left out, and its files with it.
+int StopIfTransient(const char*, int error) {
+  if (IsTransient(error)) stopped_by = error;
+  return stopped_by;
+}
+
 absl::StatusOr<std::vector<std::string>> Match(const std::string& pattern) {
   glob_t found = {};
-  const int failure = glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
+  stopped_by = 0;
+  const int failure = glob(pattern.c_str(), GLOB_NOSORT, StopIfTransient, &found);
   std::vector<std::string> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   globfree(&found);
+  if (stopped_by != 0) return CannotRead(pattern, stopped_by);
   if (failure != 0 && failure != GLOB_NOMATCH) {
     return absl::ResourceExhaustedError(absl::StrCat("cannot look for data files ", pattern));
   }

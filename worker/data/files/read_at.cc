@@ -48,12 +48,15 @@ bool IsTransient(int error) {
   switch (error) {
     case EIO:
     case EAGAIN:
+    case EMFILE:
+    case ENFILE:
     case ENOMEM:
     case ENOBUFS:
     case ESTALE:
     case ETIMEDOUT:
     case EREMOTEIO:
     case ENOLINK:
+    case ENOTCONN:
     case ENETDOWN:
     case ENETUNREACH:
     case EHOSTDOWN:

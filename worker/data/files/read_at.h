@@ -17,7 +17,7 @@ namespace cairn::worker {
 inline constexpr absl::Duration kReadPatience = absl::Seconds(20);
 
 // Whether a later attempt may succeed: errors of a disk or its cable, of a file server that
-// restarts or cannot be reached, and of a kernel short of memory.
+// restarts or cannot be reached, and of a kernel or process short of memory or file descriptors.
 bool IsTransient(int error);
 
 // Reads `count` bytes at `offset` of an open data file, or fewer at its end, and returns their

@@ -17,6 +17,7 @@
 #include "common/mutex.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
+#include "worker/data/files/read_at.h"
 
 namespace cairn::worker {
 namespace {
@@ -132,11 +133,22 @@ absl::StatusOr<Api> LoadApi() {
   return NotInstalled(absl::StrCat("the installed one has no duckdb_", missing));
 }
 
+// DuckDB gives no numbers of system errors, only their texts.
+bool NamesTransientError(const std::string& line) {
+  constexpr int kErrnoMax = 133;
+  if (!absl::StartsWith(line, "IO Error")) return false;
+  for (int error = 1; error <= kErrnoMax; ++error) {
+    if (IsTransient(error) && absl::EndsWith(line, strerror(error))) return true;
+  }
+  return false;
+}
+
 absl::Status Failed(const char* error) {
   const std::string text = error == nullptr ? "DuckDB gives no reason" : error;
   const std::string line = PrintableLine(text.substr(0, text.find('\n')));
-  return absl::StartsWith(line, "Out of Memory") ? absl::ResourceExhaustedError(line)
-                                                 : absl::InvalidArgumentError(line);
+  if (absl::StartsWith(line, "Out of Memory")) return absl::ResourceExhaustedError(line);
+  return NamesTransientError(line) ? absl::UnavailableError(line)
+                                   : absl::InvalidArgumentError(line);
 }
 
 // Null until LoadLibrary has succeeded.

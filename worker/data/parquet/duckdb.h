@@ -74,8 +74,9 @@ class Duckdb {
 
   // Runs a query and calls `columns` once with the columns of the result, and `rows` for each chunk
   // of it, in order. Chunks are computed as they are consumed. Both may be empty. An error of
-  // either ends the query. InvalidArgument: DuckDB's error, on one line. ResourceExhausted: it
-  // needs more memory than it may have.
+  // either ends the query. InvalidArgument: DuckDB's error, on one line. Unavailable: an error of
+  // the disk that may pass (see IsTransient). ResourceExhausted: it needs more memory than it may
+  // have.
   using Columns = std::function<absl::Status(const std::vector<DuckdbColumn>& columns)>;
   using Rows = std::function<absl::Status(const std::vector<DuckdbVector>& columns, uint64_t rows)>;
   absl::Status Query(const std::string& sql, const Columns& columns, const Rows& rows);

@@ -1,7 +1,11 @@
 #include "worker/data/files/file_list.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <filesystem>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/worker/data/data_files.h"
@@ -47,6 +51,19 @@ TEST_F(FileListTest, AFileThatIsCalledLikeAPatternIsItself) {
 TEST_F(FileListTest, UnmatchedAndDuplicateNamesAreReported) {
   EXPECT_THAT(Names({"*.npy"}), HasSubstr("no data file matches " + folder_ + "/*.npy"));
   EXPECT_THAT(Names({"b.csv", "*.csv"}), HasSubstr("b.csv: named twice"));
+}
+
+TEST_F(FileListTest, AFolderThatCannotBeReadNowIsNotLeftOut) {
+  rlimit limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const int next = dup(STDIN_FILENO);
+  close(next);
+  const rlimit exhausted = {static_cast<rlim_t>(next), limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &exhausted), 0);
+  const auto files = ExpandFileNames({folder_ + "/*.csv"});
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(files.status(), absl::UnavailableError(absl::StrCat("cannot read data file ", folder_,
+                                                                "/*.csv: Too many open files")));
 }
 
 TEST_F(FileListTest, ANameThatIsNoPatternNeedNotExist) { EXPECT_EQ(Names({"gone"}), "gone "); }

@@ -45,7 +45,7 @@ TEST_F(ReadAtTest, ReadsUpToTheEnd) {
 }
 
 TEST_F(ReadAtTest, TransientErrorsAreRepeated) {
-  for (const int error : {EIO, ESTALE, ETIMEDOUT, EAGAIN}) {
+  for (const int error : {EIO, ESTALE, ETIMEDOUT, EAGAIN, ENOTCONN}) {
     const int fired = faults_.fired();
     faults_.Set({{"read", "read_at.data", error}});
     std::thread repair([&] {
@@ -98,6 +98,8 @@ TEST_F(ReadAtTest, TheSizeIsAskedRepeatedlyToo) {
 
 TEST(CannotReadTest, OnlyAnErrorThatMayPassIsUnavailable) {
   EXPECT_EQ(CannotRead("x.npy", EIO).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(CannotRead("x.npy", EMFILE).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(CannotRead("x.npy", ENFILE).code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(CannotRead("x.npy", ENOENT).code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(CannotRead("x.npy", ENOENT).message(),
             "cannot read data file x.npy: No such file or directory");

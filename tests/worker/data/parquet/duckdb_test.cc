@@ -1,10 +1,15 @@
 #include "worker/data/parquet/duckdb.h"
 
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/common/faulty_files.h"
 
 namespace cairn::worker {
 namespace {
@@ -88,6 +93,25 @@ TEST_F(DuckdbTest, ErrorsAreStatuses) {
                      [](const auto&, uint64_t) { return absl::CancelledError("enough"); });
   EXPECT_TRUE(absl::IsCancelled(stopped)) << stopped;
   EXPECT_EQ(Error("SELECT 1"), "");
+}
+
+TEST_F(DuckdbTest, OnlyAnErrorOfTheDiskThatMayPassIsUnavailable) {
+  const std::string rules = ::testing::TempDir() + "/duckdb_test_rules";
+  const cairn::testing::FaultyFiles faults(rules);
+  setenv("CAIRN_FAULTY_FILES", rules.c_str(), 1);
+  const std::string sql = absl::StrCat("SELECT * FROM read_parquet(", SqlText(kTypes), ")");
+  for (const auto& [error, code] : {std::pair(EIO, absl::StatusCode::kUnavailable),
+                                    {ESTALE, absl::StatusCode::kUnavailable},
+                                    {EACCES, absl::StatusCode::kInvalidArgument}}) {
+    const int fired = faults.fired();
+    faults.Set({{"read", "types.parquet", error}});
+    const absl::Status status = duckdb_->Query(sql, nullptr, nullptr);
+    EXPECT_GT(faults.fired(), fired);
+    EXPECT_EQ(status.code(), code) << status;
+  }
+  faults.Clear();
+  EXPECT_EQ(Error(sql), "");
+  unsetenv("CAIRN_FAULTY_FILES");
 }
 
 TEST(DuckdbSqlTest, NamesAndTextsAreQuoted) {
