@@ -1,8 +1,12 @@
-"""Fields of the job file that have no argument of fit, with Keras as the judge."""
+"""Fields of the job file with Keras as the judge: those that have no argument of fit, and
+the names of Keras."""
 
 import csv
+import inspect
 import json
 import os
+import pathlib
+import re
 import tempfile
 import unittest
 
@@ -355,6 +359,41 @@ class JobFile(unittest.TestCase):
                 self.assertEqual(expected, [(each["rows"], each["ps"])
                                             for each in variable["shards"]],
                                  f"{variable['variable']}, {fields}")
+
+    def answer_to(self, **fields):
+        """The refusal of a job with these fields."""
+        with self.assertRaises(cairn.CairnError) as refused:
+            self.run_job(**{"epochs": 1, **fields})
+        return str(refused.exception)
+
+    def test_every_name_of_keras_is_accepted_or_answered(self):
+        """The value is null, which no field takes. A name without an answer gets a list."""
+        for function in (keras.Model.compile, keras.Model.fit, keras.Model.evaluate,
+                         keras.Model.predict):
+            for name in set(inspect.signature(function).parameters) - {"self", "kwargs"}:
+                self.assertNotIn("unknown field; known", self.answer_to(**{name: None}), name)
+        for name, kind in inspect.getmembers(keras.callbacks, inspect.isclass):
+            answer = self.answer_to(callbacks=[{"name": name, "nothing": None}])
+            self.assertNotIn(f"'{name}'; known", answer)
+            if "unknown callback" not in answer:
+                for argument in set(inspect.signature(kind).parameters) - {"name", "kwargs"}:
+                    answer = self.answer_to(callbacks=[{"name": name, argument: None}])
+                    self.assertNotIn("unknown field; known", answer, argument)
+        for partitioner in ("FixedShardsPartitioner", "MinSizePartitioner", "MaxSizePartitioner",
+                            "fixed_size_partitioner", "min_max_variable_partitioner",
+                            "variable_axis_size_partitioner"):
+            self.assertIn("; here it is", self.answer_to(partitioner={partitioner: None}))
+
+    def test_every_method_of_tf_data_is_in_the_documentation_and_answered(self):
+        page = (pathlib.Path(__file__).resolve().parents[2] / "doc/keras.md").read_text()
+        listed = set(re.findall(r"\w+", page.split("| tf.data |")[1].split("\n## ")[0]))
+        methods = {name for name in dir(tf.data.Dataset) if not name.startswith("_")}
+        self.assertEqual(methods - listed, set())
+        of_python = {"cardinality", "element_spec", "as_numpy_iterator", "get_single_element",
+                     "fingerprint", "save", "load", "range", "random", "counter"}
+        for name in methods - of_python:
+            answer = self.answer_to(train=self.source(pipeline=[{name: None}]))
+            self.assertNotIn("unknown field; known", answer, name)
 
     def test_steps_per_epoch_repeats_the_data(self):
         self.run_job(epochs=3, steps_per_epoch=10)
