@@ -70,9 +70,10 @@ absl::Status CheckJob(const proto::Job& job) {
   if (!job.has_train()) {
     return Missing("train", R"("train": {"npy": {"features": "x.npy", "labels": "y.npy"}})");
   }
+  // First: it refuses a validation, whose fields need no check then.
+  if (job::HasModels(job)) CAIRN_RETURN_IF_ERROR(job::CheckModelObjectives(job));
   CAIRN_RETURN_IF_ERROR(job::CheckJobData(job));
   if (job::HasModels(job)) {
-    CAIRN_RETURN_IF_ERROR(job::CheckModelObjectives(job));
     CAIRN_RETURN_IF_ERROR(job::ValidateJobLimits(job));
     return CheckResumeFrom(job);
   }

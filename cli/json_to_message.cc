@@ -41,10 +41,13 @@ const FieldDescriptor* FieldFor(const Descriptor& type, const std::string& key, 
       if (field != nullptr && !field->is_repeated()) return field;
     }
   }
-  // "validation_freq" is a number or a list of epochs, "schedule" a schedule or a list by epoch.
-  if (value.is_array()) {
+  // "validation_freq" is a number or a list of epochs, "schedule" a schedule or a list by epoch, in
+  // which a number stands for a list.
+  if (value.is_array() || value.is_number()) {
+    const auto* plain = type.FindFieldByName(key);
     const auto* epochs = type.FindFieldByName(key + "_epochs");
-    if (epochs != nullptr && epochs->is_repeated()) return epochs;
+    const bool is_list = value.is_array() || (plain != nullptr && plain->message_type() != nullptr);
+    if (epochs != nullptr && epochs->is_repeated() && is_list) return epochs;
   }
   return IsJobFileField(key) ? type.FindFieldByName(key) : nullptr;
 }
@@ -200,6 +203,10 @@ absl::Status ReadObject(const std::string& path, const json& object, Message* me
     const std::string field_path = path.empty() ? key : absl::StrCat(path, ".", key);
     const FieldDescriptor* field = FieldFor(type, key, value);
     if (field == nullptr) return UnknownField(path, key, object, type);
+    // It would be the same as no field.
+    if (field->name() != key && value.is_array() && value.empty()) {
+      return Bad(field_path, "the list is empty");
+    }
     if (const auto* oneof = field->real_containing_oneof()) {
       const auto* other = message->GetReflection()->GetOneofFieldDescriptor(*message, oneof);
       if (other != nullptr && other != field) {

@@ -1,6 +1,8 @@
 #include "job/job_objective.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -73,9 +75,14 @@ absl::StatusOr<nn::Objective> CreateObjective(const proto::Job& job, const nn::M
     CAIRN_ASSIGN_OR_RETURN(losses.emplace_back(), CreateOutputLoss(job, model, output));
   }
   const std::vector<JobMetric> metrics = JobMetrics(job);
+  const auto unweighted = std::count_if(metrics.begin(), metrics.end(),
+                                        [](const JobMetric& metric) { return !metric.weighted; });
   for (size_t i = 0; i < metrics.size(); ++i) {
-    const std::string path =
-        outputs == 1 ? absl::StrCat("metrics[", i, "]") : absl::StrCat("metrics: ", job.metrics(i));
+    // Those of "weighted_metrics" follow those of "metrics".
+    const char* const field = metrics[i].weighted ? "weighted_metrics" : "metrics";
+    const auto index = static_cast<int64_t>(i) - (metrics[i].weighted ? unweighted : 0);
+    const std::string path = outputs == 1 ? absl::StrCat(field, "[", index, "]")
+                                          : absl::StrCat(field, ": ", job.metrics(i));
     const int output = metrics[i].output;
     if (output < 0 || output >= outputs) {
       return absl::InvalidArgumentError(

@@ -38,6 +38,10 @@ absl::Status CheckPartitioner(const proto::Partitioner& partitioner) {
     }
     case proto::Partitioner::kMaxSize: {
       const proto::MaxSizePartitioner& max_size = partitioner.max_size();
+      if (max_size.max_shard_bytes() == 0) {
+        return BadField("partitioner.max_size.max_shard_bytes",
+                        "is missing or 0; say the largest size of a shard, such as 1048576");
+      }
       CAIRN_RETURN_IF_ERROR(CheckRange("partitioner.max_size.max_shard_bytes", true,
                                        max_size.max_shard_bytes(), 1, kBytesMax));
       return CheckRange("partitioner.max_size.max_shards", max_size.has_max_shards(),

@@ -334,7 +334,9 @@ void Training::FillStatus(absl::Duration now, proto::JobStatus* status) {
 }
 
 std::string Training::WaitingFor() const {
-  if (workers_.empty()) return "for workers";
+  const bool has_workers = std::any_of(workers_.begin(), workers_.end(),
+                                       [](TaskId worker) { return worker.role == proto::WORKER; });
+  if (!has_workers) return "for workers";
   if (!checkpointer_.AtEpochEnd()) return "";
   if (run_.has_kept_cut() && run_.kept_cut().to_evaluate()) return "for the evaluation";
   if (std::string failed = checkpointer_.FailedTries(); !failed.empty()) {
@@ -349,7 +351,6 @@ std::string Training::NextNeeded() const {
   if (trainers_ == 0 && !stuck_.empty()) {
     return absl::StrCat("for ", stuck_.begin()->Name(), ", which makes no progress");
   }
-  if (trainers_ == 0) return "for a worker that trains: only evaluators are here";
   if (std::string cut = checkpointer_.NextNeeded(); !cut.empty()) return cut;
   if (!rates_.complete()) return "for every ps to take the new learning rate";
   return LowestBatchText();

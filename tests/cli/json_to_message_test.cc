@@ -88,6 +88,11 @@ TEST(JsonToMessageTest, AListForAPeriodIsAListOfEpochs) {
   EXPECT_EQ(job.validation_freq_epochs_size(), 1);
   EXPECT_EQ(Refusal(R"({"validation_freq": ["2"]})", &job),
             "validation_freq[0]: \"2\" is not a whole number");
+  EXPECT_EQ(Refusal(R"({"validation_freq": []})", &job), "validation_freq: the list is empty");
+
+  proto::Callback callback;
+  EXPECT_EQ(Refusal(R"({"schedule": 0.5})", &callback), "") << "as [0.5]";
+  EXPECT_EQ(callback.schedule_epochs_size(), 1);
   proto::CheckpointPolicy policy;
   EXPECT_THAT(Refusal(R"({"every": [2]})", &policy), HasSubstr("unknown field"));
 }

@@ -1,8 +1,13 @@
-"""Fields of the job file that have no argument of fit, with Keras as the judge."""
+"""Fields of the job file with Keras as the judge: those that have no argument of fit, random
+combinations, and the names of Keras."""
 
 import csv
+import inspect
 import json
 import os
+import pathlib
+import random
+import re
 import tempfile
 import unittest
 
@@ -355,6 +360,148 @@ class JobFile(unittest.TestCase):
                 self.assertEqual(expected, [(each["rows"], each["ps"])
                                             for each in variable["shards"]],
                                  f"{variable['variable']}, {fields}")
+
+    def answer_to(self, **fields):
+        """The refusal of a job with these fields."""
+        with self.assertRaises(cairn.CairnError) as refused:
+            self.run_job(**{"epochs": 1, **fields})
+        return str(refused.exception)
+
+    def test_every_name_of_keras_is_accepted_or_answered(self):
+        """The value is null, which no field takes. A name without an answer gets a list."""
+        for function in (keras.Model.compile, keras.Model.fit, keras.Model.evaluate,
+                         keras.Model.predict):
+            for name in set(inspect.signature(function).parameters) - {"self", "kwargs"}:
+                self.assertNotIn("unknown field; known", self.answer_to(**{name: None}), name)
+        for name, kind in inspect.getmembers(keras.callbacks, inspect.isclass):
+            answer = self.answer_to(callbacks=[{"name": name, "nothing": None}])
+            self.assertNotIn(f"'{name}'; known", answer)
+            if "unknown callback" not in answer:
+                for argument in set(inspect.signature(kind).parameters) - {"name", "kwargs"}:
+                    answer = self.answer_to(callbacks=[{"name": name, argument: None}])
+                    self.assertNotIn("unknown field; known", answer, argument)
+        for partitioner in ("FixedShardsPartitioner", "MinSizePartitioner", "MaxSizePartitioner",
+                            "fixed_size_partitioner", "min_max_variable_partitioner",
+                            "variable_axis_size_partitioner"):
+            self.assertIn("; here it is", self.answer_to(partitioner={partitioner: None}))
+
+    def test_every_method_of_tf_data_is_in_the_documentation_and_answered(self):
+        page = (pathlib.Path(__file__).resolve().parents[2] / "doc/keras.md").read_text()
+        listed = set(re.findall(r"\w+", page.split("| tf.data |")[1].split("\n## ")[0]))
+        methods = {name for name in dir(tf.data.Dataset) if not name.startswith("_")}
+        self.assertEqual(methods - listed, set())
+        of_python = {"cardinality", "element_spec", "as_numpy_iterator", "get_single_element",
+                     "fingerprint", "save", "load", "range", "random", "counter"}
+        for name in methods - of_python:
+            answer = self.answer_to(train=self.source(pipeline=[{name: None}]))
+            self.assertNotIn("unknown field; known", answer, name)
+
+    def test_random_combinations_of_fields(self):
+        """Fields and callbacks of a job beside the arguments and callbacks of fit."""
+        seed = int(os.environ.get("CAIRN_SEED") or int.from_bytes(os.urandom(3), "big"))
+        for seed in range(seed, seed + 10):
+            with self.subTest(CAIRN_SEED=seed):
+                keras.utils.set_random_seed(seed)
+                self.model = keras.models.clone_model(self.model)
+                self.twin.set_weights(self.model.get_weights())
+                self.compare_combination(random.Random(seed))
+
+    def compare_combination(self, draw):
+        """Trains with drawn fields, and compares the log of each epoch and the weights."""
+        batch, updates = draw.randint(4, 12), draw.choice([1, 1, 2])
+        first, end = draw.randint(0, 8), draw.randint(34, EXAMPLES)
+        x, y, weights = self.x[first:end], self.y[first:end], None
+        fit = {"initial_epoch": draw.randint(0, 3)}
+        fit["epochs"] = fit["initial_epoch"] + draw.randint(1, 5)
+        train, job, validation = {"rows": [first, end]}, {}, None
+        if draw.random() < 0.4:
+            every = np.random.default_rng(draw.randint(0, 99)).uniform(0, 3, EXAMPLES)
+            np.save(f"{self.folder}/w.npy", every.astype("float32"))
+            weights, train["sample_weight"] = every.astype("float32")[first:end], "w.npy"
+        kind = draw.choice(["none", "rows", "fraction"])
+        if kind == "rows":
+            job["validation"] = self.source(rows=[20, 37])
+            validation = self.x[20:37], self.y[20:37]
+        elif kind == "fraction":
+            job["validation_fraction"] = draw.choice([0.2, 0.3])
+            cut = int(len(x) * (1 - job["validation_fraction"]))  # As Keras.
+            validation = x[cut:], y[cut:]
+            if weights is not None:
+                validation, weights = (*validation, weights[cut:]), weights[:cut]
+            x, y = x[:cut], y[:cut]
+        if validation is not None:
+            data = tf.data.Dataset.from_tensor_slices(validation).batch(batch)
+            if draw.random() < 0.4:
+                job["validation_steps"] = 1
+                data = data.take(1)
+            fit["validation_data"] = data
+            fit["validation_freq"] = draw.choice([1, 2, 3, [2], [1, 3, 4, 20]])
+        drops = draw.random() < 0.4
+        data = tf.data.Dataset.from_tensor_slices(
+            (x, y) if weights is None else (x, y, weights)).batch(batch * updates, drops)
+        if drops:
+            train["drop_remainder"] = True
+        if updates == 1 and draw.random() < 0.4:
+            fit["steps_per_epoch"] = draw.randint(1, 20)
+            data = data.repeat()
+        arguments = {"learning_rate": draw.choice([0.02, 0.1]), "momentum": draw.choice([0.0, 0.8])}
+        optimizer = keras.optimizers.SGD(**arguments)
+        if updates > 1 and draw.random() < 0.5:
+            job["scale_learning_rate"] = True
+            optimizer.learning_rate = arguments["learning_rate"] * updates
+        callbacks = self.drawn_callbacks(draw, validation is not None, "scale_learning_rate" in job)
+        job.update({key: value for key, value in fit.items() if key != "validation_data"})
+        self.run_job(
+            train=self.source(**train), batch_size=batch, optimizer={"name": "sgd", **arguments},
+            strategy={"parameter_server": draw.choice(
+                [{"mode": "sync", "batches_per_update": updates}, {"mode": "async"},
+                 {"mode": "stale", "window": 0}][:1 if updates > 1 else 3])},
+            callbacks=[each for each, _ in callbacks] + [
+                {"name": "CSVLogger", "filename": "ours.csv"}], **job)
+        self.model.compile(optimizer, "mse", metrics=["mae"])
+        self.model.fit(data, verbose=0, callbacks=[each for _, each in callbacks if each] + [
+            self.keras_log()], **fit)
+        self.assert_same_weights()
+        self.assert_same_log("ours.csv", "theirs.csv")
+
+    def drawn_callbacks(self, draw, validates, scales):
+        """Pairs of a callback of the job and Keras's, if it changes anything."""
+        chosen = []
+
+        def monitored(kind, **arguments):
+            monitors = ["loss", "mae"] + ["val_loss", "val_mae"] * validates
+            arguments["monitor"] = draw.choice(monitors)
+            chosen.append(({"name": kind.__name__, **arguments}, kind(**arguments)))
+
+        if draw.random() < 0.5:
+            monitored(keras.callbacks.EarlyStopping, patience=draw.randint(0, 2),
+                      min_delta=draw.choice([0, 0.05]), start_from_epoch=draw.randint(0, 3),
+                      baseline=draw.choice([0.9, 10.0]),
+                      restore_best_weights=draw.random() < 0.5)
+        rate = draw.choice(["none", "plateau"] + ["table", "schedule"] * (not scales))
+        if rate == "plateau":
+            monitored(keras.callbacks.ReduceLROnPlateau, patience=1, factor=0.4,
+                      min_delta=draw.choice([0.0, 0.1]), cooldown=draw.randint(0, 1),
+                      min_lr=draw.choice([0.0, 0.02]))
+        elif rate == "table":
+            table = [draw.choice([0.2, 0.05, 0.01]) for _ in range(draw.randint(1, 10))]
+            chosen.append(({"name": "LearningRateScheduler", "schedule": table},
+                           keras.callbacks.LearningRateScheduler(
+                               lambda epoch: table[min(epoch, len(table) - 1)])))
+        elif rate == "schedule":
+            arguments = {"initial_learning_rate": 0.2, "decay_steps": draw.randint(1, 3),
+                         "decay_rate": 0.5, "staircase": draw.random() < 0.5}
+            decay = keras.optimizers.schedules.ExponentialDecay(**arguments)
+            chosen.append(({"name": "LearningRateScheduler",
+                            "schedule": {"name": "ExponentialDecay", **arguments}},
+                           keras.callbacks.LearningRateScheduler(
+                               lambda epoch: float(decay(epoch)))))
+        for none in ({"name": "ModelCheckpoint", "save_freq": draw.randint(1, 9)},
+                     {"name": "BackupAndRestore", "backup_dir": "unused"}):
+            if draw.random() < 0.3:
+                chosen.append((none, None))
+        draw.shuffle(chosen)
+        return chosen
 
     def test_steps_per_epoch_repeats_the_data(self):
         self.run_job(epochs=3, steps_per_epoch=10)

@@ -68,6 +68,18 @@ TEST(ObjectiveTest, WhatIsWrongIsNamedWithItsOutput) {
   }
 }
 
+TEST(ObjectiveTest, AWeightedMetricIsNamedByItsPlaceInWeightedMetrics) {
+  const auto model = nn::testing::ModelOf({{"x", "InputLayer", R"({"batch_shape": [null, 3]})"},
+                                           {"y", "Dense", R"({"units": 1})", {"x"}}},
+                                          {"y"});
+  const proto::Job job = JobOf(
+      R"({"loss": {"name": "mse"}, "metrics": ["mae", "mae", "wrong"], "metricArguments": [
+          {"index": 1, "weighted": true, "metric": {"name": "mae"}},
+          {"index": 2, "weighted": true, "metric": {"name": "wrong"}}]})");
+  EXPECT_THAT(std::string(CreateObjective(job, *model).status().message()),
+              testing::StartsWith("weighted_metrics[1]: unknown metric 'wrong'"));
+}
+
 TEST(JobMetricsTest, ArgumentsOfAJobStandWithTheirMetric) {
   proto::Job job;
   job.add_metrics("mae");

@@ -81,6 +81,10 @@ TEST(ModelObjectivesTest, ErrorsNameTheField) {
   EXPECT_THAT(with([](auto* job) { (*job->mutable_models())["c"] = "c.json"; }),
               HasSubstr("models.c: no loss calls"));
   EXPECT_THAT(with([](auto* job) { job->mutable_validation(); }), HasSubstr("does not validate"));
+  EXPECT_THAT(with([](auto* job) { job->set_validation_steps(2); }),
+              HasSubstr("validation_steps: a job of several models does not validate"));
+  EXPECT_THAT(with([](auto* job) { job->add_validation_freq_epochs(2); }),
+              HasSubstr("validation_freq: a job of several models does not validate"));
 }
 
 }  // namespace

@@ -133,6 +133,12 @@ class EvaluatorTest : public TrainingFixture {
     training_->AddWorker(kEvaluator);
   }
 
+  std::string WaitingFor() {
+    proto::JobStatus status;
+    training_->FillStatus(now_.monotonic, &status);
+    return status.waiting_for();
+  }
+
   // The tasks that are granted batches to evaluate, if each says that it has nothing left.
   std::set<TaskId> GrantedEvaluation() {
     for (const TaskId task : {WorkerTask(0), WorkerTask(1), kEvaluator}) {
@@ -210,6 +216,16 @@ TEST_F(EvaluatorTest, WorkersHelpAtTheEndOfTheNextEpoch) {
     EXPECT_EQ(evaluate, granted.empty() ? 2 : 0) << "the evaluator has enough on hand";
   }
   EXPECT_EQ(trained, 10);
+}
+
+TEST_F(EvaluatorTest, AJobWithEvaluatorsOnlyWaitsForWorkers) {
+  StartWithEvaluator();
+  training_->RemoveWorker(WorkerTask(0));
+  EXPECT_EQ(WaitingFor(), "");
+  training_->RemoveWorker(WorkerTask(1));
+  EXPECT_EQ(WaitingFor(), "for workers");
+  training_->AddWorker(WorkerTask(0));
+  EXPECT_EQ(WaitingFor(), "");
 }
 
 TEST_F(EvaluatorTest, WorkersHelpIfTheNextEpochWaitsForTheResult) {
