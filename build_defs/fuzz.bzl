@@ -7,7 +7,7 @@ address sanitizer, which `bazel test` runs for a minute.
 
 load(":cairn.bzl", "COPTS")
 
-def cairn_fuzz_test(name, mutations = 20000, deps = []):
+def cairn_fuzz_test(name, mutations = 20000, deps = [], data = []):
     """NAME_fuzz.cc, which defines RunInput of fuzz_target.h, with the seeds in corpus/NAME."""
     corpus = "tests/fuzz/corpus/" + name
     native.cc_test(
@@ -24,7 +24,7 @@ def cairn_fuzz_test(name, mutations = 20000, deps = []):
             "//conditions:default": [corpus, str(mutations)],
         }),
         copts = COPTS,
-        data = native.glob(["corpus/" + name + "/*"]),
+        data = data + native.glob(["corpus/" + name + "/*"]),
         linkopts = select({
             "//build_defs:libfuzzer": ["-fsanitize=fuzzer"],
             "//conditions:default": [],

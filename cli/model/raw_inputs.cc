@@ -19,6 +19,7 @@
 #include "job/data_formats/data_features.h"
 #include "job/data_formats/text_format.h"
 #include "job/data_pipeline.h"
+#include "job/preprocessing.h"
 #include "job/value_steps.h"
 #include "nn/tensor.h"
 
@@ -26,6 +27,9 @@ namespace cairn::cli {
 namespace {
 
 using google::protobuf::Struct;
+
+// Its square, the variance of a Normalization layer, is a float32.
+constexpr double kDeviationMax = 1.8e19;
 
 // As job::VocabularyOf. InvalidArgument: a name that no model file can have.
 absl::StatusOr<std::vector<std::string>> TermsOf(const proto::CsvColumn& column,
@@ -260,8 +264,7 @@ class Preprocessing {
       case Step::kCast:
         return step.cast() == "float32" ? absl::OkStatus() : NoLayer(step);
       case Step::kNormalize:
-        Normalize(input, step.normalize());
-        return absl::OkStatus();
+        return Normalize(input, step.normalize());
       case Step::kOneHot: {
         auto& arguments = *Append(input, "CategoryEncoding")->mutable_fields();
         arguments["num_tokens"].set_number_value(static_cast<double>(step.one_hot()));
@@ -298,16 +301,29 @@ class Preprocessing {
     }
   }
 
-  void Normalize(const std::string& input, const proto::NormalizeStep& step) {
+  absl::Status Normalize(const std::string& input, const proto::NormalizeStep& step) {
     if (step.mean().empty()) {
       Normalize(input);
     } else if (step.mean_size() > 1 || step.deviation_size() > 1) {
+      for (const double deviation : step.deviation()) {
+        CAIRN_RETURN_IF_ERROR(CheckDeviation(deviation));
+      }
       Normalize(input, step.mean(), step.deviation());
     } else {  // The same for all values.
       auto& arguments = *Append(input, "Rescaling")->mutable_fields();
       arguments["scale"].set_number_value(1 / step.deviation(0));
       arguments["offset"].set_number_value(-step.mean(0) / step.deviation(0));
     }
+    return absl::OkStatus();
+  }
+
+  // The step divides by any number above 0.
+  static absl::Status CheckDeviation(double deviation) {
+    if (deviation >= job::kDeviationMin && deviation <= kDeviationMax) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("the step \"normalize\" of the pipeline divides by ", deviation,
+                     ", and its layer by numbers from ", job::kDeviationMin, " to ", kDeviationMax,
+                     "; export without the flag and prepare the inputs before"));
   }
 
   // By the statistics of the training data.

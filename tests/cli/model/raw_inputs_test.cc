@@ -184,6 +184,25 @@ TEST(RawInputsTest, TheInputHasTheShapeOfTheFiles) {
   EXPECT_EQ(shape_of({1}, {4}), "1 ");
 }
 
+TEST(RawInputsTest, DeviationsThatANormalizationDoesNotDivideByAreRefused) {
+  proto::JobPlan plan = PlanOfShapes({2}, {2});
+  auto* const normalize = plan.mutable_job()->mutable_train()->add_pipeline()->mutable_normalize();
+  normalize->add_mean(0);
+  const auto layer_of = [&](const std::vector<double>& deviations) {
+    normalize->mutable_deviation()->Assign(deviations.begin(), deviations.end());
+    const auto model = ModelOfRawInputs(plan);
+    return model.ok() ? model->layers(1).class_name() : std::string(model.status().message());
+  };
+  EXPECT_EQ(layer_of({1e-7, 1e19}), "Normalization");
+  EXPECT_EQ(layer_of({1, 9.9e-8}),
+            "--with-preprocessing: the step \"normalize\" of the pipeline divides by 9.9e-08, and "
+            "its layer by numbers from 1e-07 to 1.8e+19; export without the flag and prepare the "
+            "inputs before");
+  EXPECT_THAT(layer_of({1, 2e19}), HasSubstr("divides by 2e+19, and its layer"));
+  // A factor for all values is not limited.
+  EXPECT_EQ(layer_of({1e-8}), "Rescaling");
+}
+
 TEST(RawInputsTest, ImagesOfAWindowOrWithoutChannelsAreRefused) {
   proto::JobPlan plan = PlanOfShapes({4, 4, 4}, {4, 3, 3});
   auto& pipeline = *plan.mutable_job()->mutable_train()->mutable_pipeline();

@@ -144,6 +144,9 @@ def check_pipeline(folder):
             (sizes, images, [{"normalize": {"mean": [30, 20, 10], "deviation": [3, 5, 7]}},
                              {"resize": {"size": [6, 5], "interpolation": "nearest"}},
                              {"normalize": {"mean": 1, "deviation": 2}}]),
+            (classes, lists[:, :4] * 1e-8, [{"normalize": {"mean": 1e-8, "deviation": 1e-8}}]),
+            (classes, lists[:, :4] * 1e-6,
+             [{"normalize": {"mean": 1e-6, "deviation": [1e-7, 1e-6, 2, 3]}}]),
             (classes, ids, [{"one_hot": 4}, {"cast": "float32"}]),
             (vectors, lists, [{"one_hot": 4}]),
             (classes, ids, [{"hash": {"num_bins": 4}}, {"one_hot": 4}])]):

@@ -1,0 +1,246 @@
+// Data sets of 200 files, larger than --data_memory. Every example counts once in each epoch, also
+// while workers are killed, and a worker opens only the files that its batches touch, each once.
+// The examples have different gradients, and a preloaded library records the opened files.
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/end_to_end/arrays.h"
+#include "tests/end_to_end/counting_job.h"
+#include "tests/end_to_end/test_cluster.h"
+#include "tests/worker/data/images/image_bytes.h"
+#include "tests/worker/data/tfrecord/example_bytes.h"
+
+namespace cairn::testing {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+
+constexpr int kFiles = 200;
+constexpr int kRecordsPerFile = 8;  // A batch.
+// How often a worker opens a file of records when it reads it: for its fingerprint, to see how it
+// is compressed, and for the records.
+constexpr int kOpensOfRecords = 3;
+// An image is opened once for its fingerprint and its pixels, but twice by the inspection.
+constexpr int kOpensOfImage = 1;
+constexpr int kSide = 96;  // Of an image, in pixels.
+
+std::string NumberedFile(const std::string& folder, int number, const std::string& extension) {
+  return folder + "/" + std::to_string(1000 + number) + extension;
+}
+
+// How often each process opened or read each file below a folder.
+using Counts = std::map<pid_t, std::map<std::string, int>>;
+
+int64_t Sum(const std::map<std::string, int>& files) {
+  int64_t sum = 0;
+  for (const auto& [file, count] : files) sum += count;
+  return sum;
+}
+
+int64_t Sum(const Counts& counts) {
+  int64_t sum = 0;
+  for (const auto& [pid, files] : counts) sum += Sum(files);
+  return sum;
+}
+
+class ManyFiles : public ::testing::TestWithParam<int> {
+ protected:
+  ManyFiles() : cluster_(/*ps_count=*/2, workers()) {
+    setenv("LD_PRELOAD", ProgramPath("tests/common/preloaded_opened_files.so").c_str(), 1);
+    setenv("CAIRN_RECORD_OPENED_FILES", cluster_.folder("opened").c_str(), 1);
+    std::filesystem::create_directories(cluster_.folder("spool"));
+    // 1 MiB, which is less than any of the data sets.
+    cluster_.AddFlags("worker", {"--data_memory", "1", "--spool", cluster_.folder("spool")});
+  }
+  ~ManyFiles() override {
+    unsetenv("LD_PRELOAD");
+    unsetenv("CAIRN_RECORD_OPENED_FILES");
+  }
+
+  static int workers() { return GetParam(); }
+  std::string data() const { return cluster_.folder("job"); }
+
+  static CountingJob Job(int64_t batches_per_epoch, int64_t epochs, int rows) {
+    CountingJob job;
+    job.batches_per_epoch = batches_per_epoch;
+    job.batches = batches_per_epoch * epochs;
+    job.rows = rows;
+    job.distinct = true;
+    return job;
+  }
+
+  // Writes the job and its examples, which WriteCountingJob writes to x.npy, as other files.
+  static CountingJob RecordsJob(int64_t epochs, const json& order) {
+    CountingJob job = Job(kFiles * kRecordsPerFile / CountingJob().batch_size, epochs, 512);
+    const json source = {{"files", "*.tfrecord"}, {"features", "x"}, {"labels", "y"}};
+    json more = {{"train", {{"tfrecord", source}}}};
+    more.update(order);
+    job.more = more.dump();
+    return job;
+  }
+
+  void WriteRecords(const CountingJob& job) {
+    job_file_ = WriteCountingJob(job, data());
+    const std::vector<float> inputs = DecodeNpy(ReadFile(data() + "/x.npy")).values;
+    for (int file = 0; file < kFiles; ++file) {
+      std::string bytes;
+      for (int i = 0; i < kRecordsPerFile; ++i) {
+        const auto begin = inputs.begin() + (file * kRecordsPerFile + i) * job.rows;
+        bytes += RecordBytes(ExampleBytes(
+            {{"x", FloatsFeature({begin, begin + job.rows})}, {"y", FloatsFeature({-1e30f})}}));
+      }
+      WriteFile(NumberedFile(data(), file, ".tfrecord"), bytes);
+    }
+  }
+
+  // An image is an example.
+  static CountingJob ImagesJob(int64_t epochs) {
+    CountingJob job = Job(kFiles / CountingJob().batch_size, epochs, kSide * kSide);
+    job.more = json{{"model", "image_model.json"},
+                    {"train", {{"images", {{"table", "images.csv"}, {"label_column", "y"}}}}}}
+                   .dump();
+    return job;
+  }
+
+  void WriteImages(const CountingJob& job) {
+    job_file_ = WriteCountingJob(job, data());
+    const std::vector<float> inputs = DecodeNpy(ReadFile(data() + "/x.npy")).values;
+    std::string table = "filename,y\n";
+    for (int file = 0; file < kFiles; ++file) {
+      const auto begin = inputs.begin() + file * job.rows;
+      const std::string path = NumberedFile(data(), file, ".png");
+      WriteFile(path, PngBytes(kSide, kSide, 1, std::string(begin, begin + job.rows)));
+      table += path + ",-1e30\n";
+    }
+    WriteFile(data() + "/images.csv", table);
+    json model = json::parse(ReadFile(data() + "/model.json"));
+    json& layers = model["config"]["layers"];
+    layers[0]["config"].erase("batch_input_shape");
+    const json input = {{"name", "in"}, {"batch_input_shape", {nullptr, kSide, kSide, 1}}};
+    const json flat = {{"class_name", "Flatten"}, {"config", {{"name", "flat"}}}};
+    layers = {json{{"class_name", "InputLayer"}, {"config", input}}, flat, layers[0]};
+    WriteFile(data() + "/image_model.json", model.dump());
+  }
+
+  void Submit() {
+    cluster_.StartAll();
+    const CommandResult result = cluster_.Cairn({"submit", job_file_});
+    ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
+  }
+
+  // Kills a worker with SIGKILL after each sixth of the job, and starts it again.
+  void KillWorkersWhileItRuns(const CountingJob& job) {
+    std::mt19937 random(1);
+    for (int sixth = 1; sixth < 6; ++sixth) {
+      ASSERT_TRUE(WaitUntil(seconds(120),
+                            [&] {
+                              return cluster_.Status(job.name).value("batches_done", int64_t{0}) >=
+                                     job.batches * sixth / 6;
+                            }))
+          << cluster_.Status(job.name) << cluster_.Logs();
+      const int worker = static_cast<int>(random() % workers());
+      cluster_.task("worker", worker).Kill();
+      cluster_.Start("worker", worker);
+    }
+  }
+
+  void ExpectExactSum(const CountingJob& job) {
+    status_ = cluster_.WaitForEnd(job.name, seconds(240));
+    ASSERT_EQ(status_.value("state", ""), "finished") << status_ << cluster_.Logs();
+    const std::string folder = cluster_.folder("export");
+    const CommandResult result = cluster_.Cairn({"export", job.name, "--output", folder});
+    ASSERT_EQ(result.exit_code, 0) << result.errors;
+    EXPECT_EQ(SumIsNot(job, folder), "");
+  }
+
+  // How often each process has read each data file for training, if a reading opens it `opens`
+  // times. One process has also inspected all files, for which it opened each `inspection` times.
+  Counts Readings(const std::string& extension, int opens, int inspection) const {
+    Counts counts;
+    std::ifstream record(cluster_.folder("opened"));
+    std::string path;
+    for (pid_t pid = 0; record >> pid >> path;) {
+      if (path.starts_with(data()) && path.ends_with(extension)) ++counts[pid][path];
+    }
+    // No other process has opened as many.
+    const auto inspector = std::max_element(
+        counts.begin(), counts.end(),
+        [](const auto& one, const auto& other) { return Sum(one.second) < Sum(other.second); });
+    if (inspector == counts.end()) return counts;
+    EXPECT_EQ(inspector->second.size(), size_t{kFiles});
+    for (auto& [file, count] : inspector->second) count -= inspection;
+    // Rounded up: a process that is killed has begun to read.
+    for (auto& [pid, files] : counts) {
+      for (auto& [file, count] : files) count = (count + opens - 1) / opens;
+    }
+    return counts;
+  }
+
+  // Exactly one for each file, unless a worker or ps was too slow to keep its lease.
+  void ExpectOneReading(const Counts& readings) const {
+    const int64_t repeated = status_.value("workers_lost", 0) + status_.value("rollbacks", 0);
+    EXPECT_GE(Sum(readings), kFiles);
+    EXPECT_LE(Sum(readings), kFiles * (1 + repeated));
+  }
+
+  TestCluster cluster_;
+  std::string job_file_;
+  json status_;
+};
+
+TEST_P(ManyFiles, AFileWithTheRecordsOfABatchIsReadByOneWorker) {
+  const CountingJob job = RecordsJob(/*epochs=*/1, {{"shuffle", false}});
+  WriteRecords(job);
+  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
+  ExpectOneReading(Readings(".tfrecord", kOpensOfRecords, kOpensOfRecords));
+}
+
+TEST_P(ManyFiles, RecordsCountOnceInEachEpochWhileWorkersAreKilled) {
+  const CountingJob job = RecordsJob(/*epochs=*/20, {{"shuffle_block", kRecordsPerFile}});
+  WriteRecords(job);
+  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(KillWorkersWhileItRuns(job));
+  ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
+  EXPECT_GE(status_.value("workers_lost", 0), 3) << status_;
+  // The parsed records stay in memory or in the spool folder.
+  const Counts readings = Readings(".tfrecord", kOpensOfRecords, kOpensOfRecords);
+  EXPECT_GT(readings.size(), static_cast<size_t>(workers()));
+  for (const auto& [pid, files] : readings) {
+    for (const auto& [file, count] : files) EXPECT_LE(count, 1) << file;
+  }
+}
+
+TEST_P(ManyFiles, AnImageIsReadByOneWorkerInAnEpoch) {
+  const CountingJob job = ImagesJob(/*epochs=*/1);
+  WriteImages(job);
+  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
+  ExpectOneReading(Readings(".png", kOpensOfImage, 2 * kOpensOfImage));
+}
+
+TEST_P(ManyFiles, ImagesCountOnceInEachEpochWhileWorkersAreKilled) {
+  const CountingJob job = ImagesJob(/*epochs=*/40);
+  WriteImages(job);
+  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(KillWorkersWhileItRuns(job));
+  ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
+  EXPECT_GE(status_.value("workers_lost", 0), 3) << status_;
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, ManyFiles, ::testing::Values(2, 4));
+
+}  // namespace
+}  // namespace cairn::testing
