@@ -59,6 +59,7 @@ class Trace:
         for name, function in ("__eq__", ops.equal), ("__ne__", ops.not_equal):
             self._set(keras.KerasTensor, name, self._comparison(name, function))
         self._set(keras.KerasTensor, "__hash__", object.__hash__)
+        self._set(keras.KerasTensor, "get_shape", _fail_for_dispatcher)
         for name in _OPERATORS:
             self._set(Variable, name, self._operator(name))
         for name in "assign", "assign_add", "assign_sub":
@@ -72,6 +73,11 @@ class Trace:
         for owner in _random_modules():
             for name in vars(owner):
                 if name.removeprefix("stateless_") in _RANDOM:
+                    self._set(owner, name, self._drawing(owner, name))
+        for owner in _random_kernels():
+            for name, function in list(vars(owner).items()):
+                if inspect.isfunction(function) and not name.startswith("_") and \
+                        inspect.unwrap(function).__module__ == owner.__name__:
                     self._set(owner, name, self._drawing(owner, name))
         dtype = Variable.dtype.fget
         self._set(Variable, "dtype", property(
@@ -92,6 +98,10 @@ class Trace:
         else:
             self._stack.callback(delattr, owner, name)
         setattr(owner, name, value)
+
+    @property
+    def is_recording(self):
+        return self._is_recording
 
     @contextlib.contextmanager
     def recording(self, is_recording=True):
@@ -146,14 +156,19 @@ class Trace:
             self.weights[name] = variable
         return self._tensors[id(variable)]
 
-    def is_of_batch(self, shape):
-        """True for the shape of a symbolic tensor of examples."""
-        return self._is_recording and isinstance(shape, (list, tuple)) and len(shape) > 1 and \
-            shape[0] is None
+    def noise_of(self, normal, args, kwargs):
+        """The tensor for a call of a function of normal numbers.
 
-    def noise(self, shape, mean=0.0, deviation=1.0):
+        None if its shape is not that of a symbolic tensor of examples.
+        """
+        bound = inspect.signature(normal).bind(*args, **kwargs)
+        bound.apply_defaults()
+        shape = bound.arguments.get("shape")
+        if not self._is_recording or not isinstance(shape, (list, tuple)) or len(shape) < 2 or \
+                shape[0] is not None:
+            return None
         with self.recording(False):
-            return self._noise(tuple(shape), mean, deviation)
+            return self._noise(tuple(shape), bound.arguments["mean"], bound.arguments["stddev"])
 
     @property
     def inputs(self):
@@ -214,15 +229,10 @@ class Trace:
         def draw(*args, **kwargs):
             if not self._is_recording:
                 return original(*args, **kwargs)
-            bound = inspect.signature(original).bind(*args, **kwargs)
-            bound.apply_defaults()
-            arguments = bound.arguments
-            if name == "normal" and self.is_of_batch(arguments.get("shape")):
-                return self.noise(arguments["shape"], arguments["mean"], arguments["stddev"])
-            raise NotSupported(
-                f"{owner.__name__}.{name} is called, whose numbers would be the same in each batch: "
-                f"a job draws normal numbers for each example, with keras.random.normal and a shape "
-                f"that begins with ops.shape(x)[0]")
+            noise = self.noise_of(original, args, kwargs) if name == "normal" else None
+            if noise is None:
+                raise _draws(f"{owner.__name__}.{name}")
+            return noise
 
         return draw
 
@@ -283,13 +293,29 @@ def _depends_on(value, tensors):
     return False
 
 
+def _draws(function):
+    return NotSupported(
+        f"{function} is called, whose numbers would be the same in each batch: a job draws normal "
+        f"numbers for each example, with keras.random.normal and a shape that begins with "
+        f"ops.shape(x)[0]")
+
+
 def _random_modules():
-    modules = [keras.random]
+    modules = [keras.random, keras.src.backend.random]
     if keras.backend.backend() == "tensorflow":
         import tensorflow
         modules += [tensorflow.random, tensorflow.random.Generator]
     other = sys.modules.get("keras._tf_keras.keras.random")  # That of tf.keras.
     return [*modules, other] if other is not None else modules
+
+
+def _random_kernels():
+    """The modules that TensorFlow's random functions call, also those that are imported by name."""
+    if keras.backend.backend() != "tensorflow":
+        return []
+    return [importlib.import_module(f"tensorflow.python.ops.gen_{name}_ops") for name in
+            ("random", "random_index_shuffle", "stateless_random")] + [
+                importlib.import_module("tensorflow.python.ops.gen_stateless_random_ops_v2")]
 
 
 def _without_dispatch():
@@ -300,17 +326,21 @@ def _without_dispatch():
     return [(tensorflow, "clip_by_value"), (tensorflow.nn, "softmax"), (tensorflow.nn, "log_softmax")]
 
 
+def _fail_for_dispatcher(_):
+    """TensorFlow asks the dispatcher after a TypeError, and not after an AttributeError."""
+    raise TypeError("a symbolic tensor")
+
+
 class _WeightType(str):
     """The type of a symbolic weight.
 
-    TensorFlow takes a weight for a tensor of its own, whose type has other attributes. It asks the
-    dispatcher after a TypeError, and not after an AttributeError.
+    TensorFlow takes a weight for a tensor of its own, whose type has other attributes.
     """
 
     def __getattr__(self, name):
         if name in ("as_datatype_enum", "is_complex", "is_floating", "is_integer", "is_bool",
                     "base_dtype", "real_dtype", "as_numpy_dtype", "_type_enum"):
-            raise TypeError("a symbolic weight")
+            _fail_for_dispatcher(self)
         raise AttributeError(name)
 
 
@@ -402,8 +432,17 @@ def _dispatch_tensorflow():
 
     class Dispatcher(dispatch.GlobalOpDispatcher):
         def handle(self, op, args, kwargs):
-            if _trace is None or not _trace.is_symbolic((args, kwargs)):
+            if _trace is None:
                 return self.NOT_SUPPORTED
-            return _called(op, getattr(op, "__name__", str(op)), args, kwargs, _trace)
+            name = getattr(op, "__name__", str(op))
+            if _trace.is_symbolic((args, kwargs)):
+                return _called(op, name, args, kwargs, _trace)
+            if not _trace.is_recording or not getattr(op, "__module__", "").endswith("random_ops"):
+                return self.NOT_SUPPORTED
+            # A random function has failed with the shape of a symbolic tensor.
+            noise = _trace.noise_of(op, args, kwargs) if name == "random_normal" else None
+            if noise is None:
+                raise _draws(f"tensorflow.{name}")
+            return noise
 
     Dispatcher().register()
