@@ -139,13 +139,37 @@ class Structures(unittest.TestCase):
                     "loss_weights": {"one": 1.0, "two": 0.5}}
         same_as_keras(self, model, compiled, data, labels, epochs=2, validation_data=(data, labels))
         expected = model.predict(data, verbose=0)
-        ours = dict(zip(("one", "two"), cluster.predict(model, data)))
+        ours = cluster.predict(model, data)
         for name in expected:
             np.testing.assert_allclose(ours[name], expected[name], atol=1e-4)
         fresh = Model()  # Without variables.
         fresh.compile("sgd", "mse")
         cluster.fit(fresh, data, labels, verbose=0)
         self.assertEqual(len(fresh.get_weights()), len(model.get_weights()))
+
+    def test_predictions_have_the_structure_of_the_outputs(self):
+        class Pair(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.one, self.two = layers.Dense(1), layers.Dense(2)
+
+            def call(self, x):
+                return self.one(x), self.two(x)
+
+        inputs = keras.Input((3,))
+        one, two = layers.Dense(1, name="one")(inputs), layers.Dense(2, name="two")(inputs)
+        x = np.ones((32, 3), "float32")
+        pair = Pair()
+        pair(x)
+        for model, y in ((keras.Model(inputs, {"two": two, "one": one}),
+                          {"one": x[:, :1], "two": x[:, :2]}),
+                         (keras.Model(inputs, (one, two)), (x[:, :1], x[:, :2])),
+                         (pair, (x[:, :1], x[:, :2]))):
+            model.compile("sgd", "mse")
+            cluster.fit(model, x, y, verbose=0)
+            ours, theirs = cluster.predict(model, x), model.predict(x, verbose=0)
+            keras.tree.assert_same_structure(ours, theirs)
+            keras.tree.map_structure(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), ours, theirs)
 
     def test_lengths_and_names_that_the_data_say(self):
         random = np.random.default_rng(6)

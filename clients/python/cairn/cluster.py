@@ -540,7 +540,7 @@ class Cluster:
             self.tool.run("predict", str(trained.job), *trained.choice, *rows,
                           *_flags("--input", files), *_flags("--output", outputs))
             arrays = [np.load(path) for path in outputs[:count]]
-        return arrays if len(arrays) > 1 else arrays[0]
+        return trained.lookups.as_outputs(arrays)
 
 
 def _write_job(job, job_file, rates, steps, before):

@@ -101,6 +101,12 @@ def build(model, tensors, x):
         model(keras.tree.pack_sequence_as(inputs_of(model, x), tensors))
 
 
+def outputs_of(model):
+    """How a built model returns its outputs, with zeros in their places."""
+    functional = getattr(model, "_functional", None) or model
+    return keras.tree.map_structure(lambda _: 0, functional._outputs_struct)
+
+
 def output_names(model):
     functional = getattr(model, "_functional", None) or model
     for tensor in functional.outputs:
@@ -363,6 +369,7 @@ class Rebuilt(typing.NamedTuple):
     topology: dict
     weights: dict  # {the job's variable: (Keras's, its shape in the job)} of the script's own weights.
     output_names: list  # Of the script's model; those of its objectives follow.
+    output_structure: object  # How the script's model returns them, with zeros in their places.
     constants: list  # Arrays of the inputs that are the same for each example, before the labels.
     has_weights_input: bool  # An input behind the others, which is 0.
 
@@ -408,5 +415,6 @@ def rebuild(model, tensors, structure, objectives, skipped=()):
     topology = json.loads(functional.to_json())
     translation = Translation(topology, trace.weights, whole=objectives.whole_inputs)
     objectives.translated(translation.kind_of)
-    return Rebuilt(functional, topology, translation.weights.named, names, inlined.constants,
+    return Rebuilt(functional, topology, translation.weights.named, names,
+                   keras.tree.map_structure(lambda _: 0, outputs), inlined.constants,
                    translation.weights.input_layer() is not None)
