@@ -7,6 +7,7 @@ TensorFlow's functions become Keras's operations.
 import contextlib
 import importlib
 import inspect
+import math
 import sys
 
 import keras
@@ -116,12 +117,12 @@ class Trace:
     def collecting(self, variables, output):
         """Inside, what is added to the variables is recorded; yields {id of the variable: [value]}.
 
-        output: a tensor of examples, whose number ops.shape then has. None among the values stands
-        for that number.
+        output: a tensor of examples, whose number ops.shape and ops.size then have. None among the
+        values stands for that number.
         """
         axes = list(range(1, len(output.shape)))
         self._added = {id(each): [] for each in variables}
-        original = ops.shape
+        original, original_size = ops.shape, ops.size
 
         def shape(x):
             sizes = original(x)
@@ -134,12 +135,14 @@ class Trace:
 
         try:
             ops.shape = shape
+            ops.size = lambda x: math.prod(shape(x)) if keras.backend.is_keras_tensor(x) else \
+                original_size(x)
             with self.recording():
                 yield self._added
             for values in self._added.values():
                 values[:] = [count() if each is None else each for each in values]
         finally:
-            ops.shape = original
+            ops.shape, ops.size = original, original_size
             added, self._added = self._added, {}
         states = [self._tensors.pop(id(each)) for each in variables if id(each) in self._tensors]
         for state in states:
@@ -363,6 +366,14 @@ def _norm(tensor, ord="euclidean", axis=None, keepdims=False):
     return ops.norm(tensor, None if ord == "euclidean" else ord, axis, keepdims)
 
 
+def _size(input):
+    shape = ops.shape(input)
+    if None in shape:
+        raise NotSupported("tf.size is of a batch, whose number of examples only a metric class knows: "
+                           "use a mean")
+    return math.prod(shape)
+
+
 _REDUCTIONS = ("mean", "sum", "max", "min")
 # By the function's __name__ in TensorFlow: a function of some of its arguments by their names, or
 # _of. Any other argument must have its default.
@@ -382,6 +393,7 @@ _FUNCTIONS = {
     "transpose_v2": _of("transpose", 2), "div_no_nan": _of("divide_no_nan", 2),
     "truediv": _of("true_divide", 2), "pow": _of("power", 2), "where_v2": _of("where", 3),
     "tensordot": _of("tensordot", 3), "swish": _of("silu"),
+    "size_v2": _size,
     "zeros_like_v2": _of("zeros_like"), "ones_like_v2": _of("ones_like"), "shape_v2": _of("shape"),
     "clip_by_value": _of("clip", 3), "matmul": _matmul, "norm_v2": _norm,
     "concat": lambda values, axis: ops.concatenate(values, axis),
