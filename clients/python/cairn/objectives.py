@@ -6,6 +6,7 @@ are inputs, and its value is an output, whose loss is the mean of the output.
 
 import contextlib
 import inspect
+import itertools
 import math
 import typing
 
@@ -20,6 +21,7 @@ from cairn.tensors import MEAN, SUM
 
 ops = keras.ops
 _MEAN_OF_OUTPUT = "wasserstein"  # Of labels that are 1.
+_MOST_NUMBERS = 100  # Of a state of a metric.
 
 
 class _Value(typing.NamedTuple):
@@ -47,16 +49,21 @@ class _StatefulMetric(typing.NamedTuple):
 
     report: str  # What fit calls it.
     metric: keras.metrics.Metric
-    states: list  # (variable, [output of the job's model, or a number for each batch]).
+    # (variable, [for each of its numbers: an output of the job's model, or a number for each batch]).
+    states: list
 
     def results(self, values, kinds, examples, batches):
         """{name: result}. values: of the outputs of the job's model, means over the examples."""
+        def total(each):
+            if not isinstance(each, str):
+                return each * batches
+            return values[f"{each}_value"] * (examples if kinds[each] == SUM else batches)
+
         for variable, added in self.states:
-            total = 0.0
-            for each in added:
-                count = examples if kinds.get(each) == SUM else batches
-                total += (values[f"{each}_value"] if isinstance(each, str) else each) * count
-            variable.assign(np.full(variable.shape, total))
+            sums = np.zeros(math.prod(variable.shape))
+            for numbers in added:
+                sums += list(map(total, numbers))
+            variable.assign(np.reshape(sums, variable.shape))
         result = self.metric.result()
         if isinstance(result, dict):
             return {name: float(value) for name, value in result.items()}
@@ -214,19 +221,20 @@ class Objectives:
             raise NotSupported(f"{what}: its state does not begin with 0")
         with _in_trace(what), trace.collecting(variables, output) as added:
             metric.update_state(labels, output)
+
+        def as_output(number, variable):
+            if not keras.backend.is_keras_tensor(number):
+                return float(number)
+            output_name = f"{name}_{variable.name}_{len(self._values)}"
+            add(number, output_name, field, 0.0, "")
+            return output_name
+
         states = []
         for variable in variables:
-            values = added[id(variable)]
-            for i, value in enumerate(values):
-                if tuple(getattr(value, "shape", ())) or tuple(variable.shape):
-                    raise NotSupported(f"{what}: its state {variable.name} is no single number")
-                if keras.backend.is_keras_tensor(value):
-                    output_name = f"{name}_{variable.name}_{i}"
-                    add(value, output_name, field, 0.0, "")
-                    values[i] = output_name
-                else:
-                    values[i] = float(value)
-            states.append((variable, values))
+            with _in_trace(f"{what}: state {variable.name}"):
+                numbers = [_numbers_of(value, tuple(variable.shape)) for value in added[id(variable)]]
+            states.append((variable, [[as_output(number, variable) for number in each]
+                                      for each in numbers]))
         self._stateful.append(_StatefulMetric(report, metric, states))
 
     def _loss_of(self, loss, labels_of, output, trace):
@@ -412,6 +420,35 @@ class Objectives:
         if self._divided or kinds & {MEAN, SUM}:
             raise NotSupported("sample_weight or class_weight with add_loss, or with a loss function "
                                "that returns one number for a batch: give its mean axis=-1")
+
+
+def _numbers_of(value, shape):
+    """What is added to each of the numbers of a state of this shape: symbolic, or a number."""
+    count = math.prod(shape)
+    if count > _MOST_NUMBERS:
+        raise NotSupported(f"it has {count} numbers, and each one is an output of the job's model: at "
+                           f"most {_MOST_NUMBERS}")
+    if not keras.backend.is_keras_tensor(value):
+        return np.broadcast_to(keras.ops.convert_to_numpy(value), shape).ravel().tolist()
+    if not value.shape:
+        return [value] * count
+    operation, index, _ = value._keras_history
+    kind, inputs = type(operation).__name__, operation._inbound_nodes[index].input_tensors
+    if kind == "Cast" and value.dtype.startswith("float"):
+        return _numbers_of(inputs[0], shape)
+    if kind == "Negative":
+        return [-each for each in _numbers_of(inputs[0], shape)]
+    axes = getattr(operation, "axis", None)
+    axes = [axes] if isinstance(axes, int) else axes or []
+    if kind not in ("Sum", "Mean") or 0 not in axes or tuple(value.shape) != shape:
+        raise NotSupported(f"its shape is {shape}, and what is added to it is not ops.sum(..., axis=0) "
+                           f"with this shape")
+    [tensor] = inputs
+    axes = {axis % len(tensor.shape) for axis in axes}
+    reduced = ops.sum if kind == "Sum" else ops.mean
+    places = [range(1) if i in axes else range(size) for i, size in enumerate(tensor.shape)]
+    return [reduced(tensor[tuple(slice(None) if i in axes else at for i, at in enumerate(place))])
+            for place in itertools.product(*places)]
 
 
 def _of_one_value(values):
