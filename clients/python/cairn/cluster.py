@@ -579,7 +579,11 @@ def _updates_of(job, status, parts):
 def _source(data, folder, name, inputs, labels, weights):
     """A job's data source; arrays are written to `folder`."""
     def written(what, arrays):
-        files = [data.write(folder, f"{name}_{what}{i}", each) for i, each in enumerate(arrays)]
+        by_array = {}  # The labels of several outputs may be one array.
+        for i, each in enumerate(arrays):
+            if id(each) not in by_array:
+                by_array[id(each)] = data.write(folder, f"{name}_{what}{i}", each)
+        files = [by_array[id(each)] for each in arrays]
         return files[0] if len(files) == 1 else files
 
     source = {"npy": {"features": written("x", inputs)}}
@@ -636,8 +640,8 @@ def _examples(lookups, objectives, inputs, what, y):
         raise NotSupported(f"{what} is missing: the loss and the metrics take it")
     labels = None if y is None else as_arrays(what, y, objectives.output_names)
     examples = shape_of(inputs[0])[0]
-    return (lookups.complete(inputs, labels),
-            objectives.job_labels(labels and _labels(objectives.losses, labels), examples))
+    inputs = lookups.complete(inputs, labels)
+    return inputs, objectives.job_labels(labels and _labels(objectives.losses, labels), inputs, examples)
 
 
 def _job_name(name):
