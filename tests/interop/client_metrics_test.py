@@ -207,6 +207,22 @@ class Aucs(Refused):
         there = same_as_keras(self, model, compiled, x, labels, epochs=2)
         self.assertIn("b_accuracy", there)
 
+    def test_early_stopping(self):
+        """It runs here, since the job does not know the mean of the labels."""
+        x, _ = client.examples(128)
+        labels = (x[:, :2] > 0.5).astype("float32")
+        labels[64:] = 1 - labels[64:]  # Of the validation: it becomes worse.
+        stop = keras.callbacks.EarlyStopping("val_auc", mode="max", patience=1,
+                                             restore_best_weights=True)
+        model = dense(2, "sigmoid")
+        there = same_as_keras(self, model, {
+            "optimizer": keras.optimizers.Adam(0.1), "loss": "binary_crossentropy",
+            "metrics": [metrics.AUC(multi_label=True, name="auc")]}, x, labels, epochs=9,
+            validation_split=0.5, callbacks=[stop])
+        self.assertLess(len(there["auc"]), 9)
+        np.testing.assert_allclose(cluster.predict(model, x[:9]), model.predict(x[:9], verbose=0),
+                                   atol=1e-4)
+
     def test_what_is_refused(self):
         labels = np.zeros((32, 3), "float32")
 

@@ -177,7 +177,8 @@ class Cluster:
         job.update(objectives.fields(output_names, lookups.output_shapes))
         job["optimizer"] = translation.optimizer_field(
             model.optimizer, model_files.named_weights(lookups.model, lookups.rebuilt))
-        job_callbacks, local_callbacks = translation.callback_fields(callbacks)
+        job_callbacks, local_callbacks = translation.callback_fields(
+            callbacks, objectives.is_computed_here)
         if job_callbacks:
             job["callbacks"] = [
                 {**each, "monitor": objectives.monitored(each["monitor"])} if "monitor" in each
@@ -245,6 +246,7 @@ class Cluster:
             # As Keras's callback leaves it.
             model.optimizer.learning_rate = rates[len(model.history.epoch) - 1]
         run.on_train_end(status["logs"])
+        self._find_best(model, job, status, local_callbacks)
         model.history.job = status["job"]  # For commands of the tool: cairn history JOB.
         self._remove(folder)
         return model.history
@@ -445,7 +447,8 @@ class Cluster:
                      updates):
         for callback in callbacks:
             # Own subclasses run here, and have their results.
-            if type(callback) is keras.callbacks.EarlyStopping:
+            if type(callback) is keras.callbacks.EarlyStopping and \
+                    not objectives.is_computed_here(callback.monitor):
                 ended = status["epoch"] if status.get("stopped_early") else 0
                 callback.stopped_epoch = ended
                 for best in status["best"]:
@@ -464,6 +467,15 @@ class Cluster:
         self._jobs[model] = _Trained(status["job"], choice, status.get("digest") or _digest(model),
                                      lookups, objectives, model.optimizer, updates)
         lookups.forget_model()
+
+    def _find_best(self, model, job, status, callbacks):
+        """Notes the checkpoint whose weights an EarlyStopping that ran here has restored."""
+        for callback in (each.callback for each in callbacks if isinstance(each, Hook)):
+            if type(callback) is keras.callbacks.EarlyStopping and callback.restore_best_weights:
+                epochs = callback.best_epoch + 1 - job.get("initial_epoch", 0)
+                best = self._checkpoint_of(str(status["job"]), epochs * status["batches_per_epoch"])
+                self._jobs[model] = self._jobs[model]._replace(
+                    choice=["--checkpoint", str(best)], digest=_digest(model))
 
     def _continued(self, model):
         """The fit whose optimizer continues, or None."""

@@ -512,12 +512,17 @@ class Objectives:
                 reported[each.report] = each.result([values[name] for name in each.names])
         return translation.with_vectors(reported)
 
+    def is_computed_here(self, name):
+        """True for the name of a metric in reports of fit whose value the job does not know."""
+        name = (name or "").removeprefix("val_")
+        return any(name == each.report for each in [*self._stateful, *self._combined])
+
     def monitored(self, name):
         """The job's name for what a callback monitors."""
         if not self._values or not name:
             return name
         prefix = "val_" if name.startswith("val_") else ""
-        if any(name[len(prefix):] == each.report for each in [*self._stateful, *self._combined]):
+        if self.is_computed_here(name):
             raise NotSupported(f"a callback monitors {name}, whose result is computed here: the job "
                                f"does not know it")
         jobs = {value: key for key, value in reversed(self._names.items())}
