@@ -147,6 +147,31 @@ class Structures(unittest.TestCase):
         cluster.fit(fresh, data, labels, verbose=0)
         self.assertEqual(len(fresh.get_weights()), len(model.get_weights()))
 
+    def test_operations_on_ids(self):
+        """As in Keras's example of collaborative filtering: the columns of an input are ids."""
+        ops = keras.ops
+
+        class Recommender(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.users, self.films = layers.Embedding(20, 4), layers.Embedding(30, 4)
+                self.bias = layers.Embedding(20, 1)
+
+            def call(self, x):
+                product = ops.sum(self.users(x[:, 0]) * self.films(x[:, 1]), axis=1, keepdims=True)
+                return product + self.bias(x[:, 0]) + ops.cast(x[:, 2:] > 5, "float32") + \
+                    0.01 * ops.cast(x[:, 2:], "float32")
+
+        random = np.random.default_rng(8)
+        ids = np.stack([random.integers(0, 20, 96), random.integers(0, 30, 96),
+                        random.integers(0, 9, 96)], axis=1)
+        model = Recommender()
+        model(ids[:1])
+        same_as_keras(self, model, {"optimizer": keras.optimizers.SGD(0.5), "loss": "mse"}, ids,
+                      random.random(96), epochs=2, validation_split=0.25)
+        np.testing.assert_allclose(cluster.predict(model, ids[:9]), model.predict(ids[:9], verbose=0),
+                                   atol=1e-4)
+
     def test_predictions_have_the_structure_of_the_outputs(self):
         class Pair(keras.Model):
             def __init__(self):
