@@ -139,13 +139,62 @@ class Structures(unittest.TestCase):
                     "loss_weights": {"one": 1.0, "two": 0.5}}
         same_as_keras(self, model, compiled, data, labels, epochs=2, validation_data=(data, labels))
         expected = model.predict(data, verbose=0)
-        ours = dict(zip(("one", "two"), cluster.predict(model, data)))
+        ours = cluster.predict(model, data)
         for name in expected:
             np.testing.assert_allclose(ours[name], expected[name], atol=1e-4)
         fresh = Model()  # Without variables.
         fresh.compile("sgd", "mse")
         cluster.fit(fresh, data, labels, verbose=0)
         self.assertEqual(len(fresh.get_weights()), len(model.get_weights()))
+
+    def test_operations_on_ids(self):
+        """As in Keras's example of collaborative filtering: the columns of an input are ids."""
+        ops = keras.ops
+
+        class Recommender(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.users, self.films = layers.Embedding(20, 4), layers.Embedding(30, 4)
+                self.bias = layers.Embedding(20, 1)
+
+            def call(self, x):
+                product = ops.sum(self.users(x[:, 0]) * self.films(x[:, 1]), axis=1, keepdims=True)
+                return product + self.bias(x[:, 0]) + ops.cast(x[:, 2:] > 5, "float32") + \
+                    0.01 * ops.cast(x[:, 2:], "float32")
+
+        random = np.random.default_rng(8)
+        ids = np.stack([random.integers(0, 20, 96), random.integers(0, 30, 96),
+                        random.integers(0, 9, 96)], axis=1)
+        model = Recommender()
+        model(ids[:1])
+        same_as_keras(self, model, {"optimizer": keras.optimizers.SGD(0.5), "loss": "mse"}, ids,
+                      random.random(96), epochs=2, validation_split=0.25)
+        np.testing.assert_allclose(cluster.predict(model, ids[:9]), model.predict(ids[:9], verbose=0),
+                                   atol=1e-4)
+
+    def test_predictions_have_the_structure_of_the_outputs(self):
+        class Pair(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.one, self.two = layers.Dense(1), layers.Dense(2)
+
+            def call(self, x):
+                return self.one(x), self.two(x)
+
+        inputs = keras.Input((3,))
+        one, two = layers.Dense(1, name="one")(inputs), layers.Dense(2, name="two")(inputs)
+        x = np.ones((32, 3), "float32")
+        pair = Pair()
+        pair(x)
+        for model, y in ((keras.Model(inputs, {"two": two, "one": one}),
+                          {"one": x[:, :1], "two": x[:, :2]}),
+                         (keras.Model(inputs, (one, two)), (x[:, :1], x[:, :2])),
+                         (pair, (x[:, :1], x[:, :2]))):
+            model.compile("sgd", "mse")
+            cluster.fit(model, x, y, verbose=0)
+            ours, theirs = cluster.predict(model, x), model.predict(x, verbose=0)
+            keras.tree.assert_same_structure(ours, theirs)
+            keras.tree.map_structure(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), ours, theirs)
 
     def test_lengths_and_names_that_the_data_say(self):
         random = np.random.default_rng(6)

@@ -406,7 +406,8 @@ class Errors(unittest.TestCase):
         self.refused("reduction", network(
             loss=keras.losses.SparseCategoricalCrossentropy(reduction=None)))
         self.refused("remove_diagonal", network(loss=keras.losses.Circle(remove_diagonal=False)))
-        self.refused("multi_label", network(metrics=[keras.metrics.AUC(multi_label=True)]))
+        self.refused("from_sorted_ids", network(
+            metrics=[keras.metrics.SparseTopKCategoricalAccuracy(1, from_sorted_ids=True)]))
         self.refused("metric lambda returns a float", network(metrics=[lambda y, p: 0.0]))
         self.refused("that is empty", x=iter([]), y=None)
         self.refused("texts need a layer that looks them up", x=np.array([["a text"]] * 8))

@@ -13,10 +13,19 @@ import results  # noqa: E402
 import tensorflow as tf  # noqa: E402
 from cairn import structure, tracing  # noqa: E402
 from keras import layers, ops  # noqa: E402
+from keras.ops import sum as ops_sum  # noqa: E402
+from keras.random import normal as keras_normal  # noqa: E402
+from keras.random import uniform as keras_uniform  # noqa: E402
+from tensorflow import matmul, reduce_mean  # noqa: E402
+from tensorflow.nn import softmax  # noqa: E402
+from tensorflow.random import normal, stateless_uniform, uniform  # noqa: E402
 
 
 class NoObjectives:
     whole_inputs = ()
+
+    def without_mask(self, outputs, _):
+        return outputs
 
     def trace(self, *_):
         return [], []
@@ -192,6 +201,24 @@ class Translations(unittest.TestCase):
             "batch_dims": lambda x, w: tf.gather(x, [[0], [1]], batch_dims=1, axis=1),
             "adjoint_b": lambda x, w: tf.matmul(x, w, adjoint_b=True),
             "axes": lambda x, w: tf.tensordot(x, w, axes=[[1], [1]])})
+
+    def test_functions_that_are_imported_by_name(self):
+        self.same({
+            "reduce_mean": (lambda x, w: x * reduce_mean(w), X),
+            "matmul": (lambda x, w: matmul(x, w), X),
+            "softmax": (lambda x, w: softmax(x) + softmax(w)[0], X),
+            "sum": (lambda x, w: ops_sum(x, axis=1, keepdims=True) * x, X)})
+        self.refused({
+            "tensorflow.random_normal": lambda x, w: x + normal((4,)),
+            "tensorflow.random_uniform": lambda x, w: x + uniform((4,)),
+            "tensorflow.random_uniform is called": lambda x, w: x + uniform(tf.shape(x)),
+            "tensorflow.stateless_random_uniform": lambda x, w: x + stateless_uniform((4,), [1, 2]),
+            "random.uniform": lambda x, w: x + keras_uniform((4,)),
+            "random.normal": lambda x, w: x + keras.initializers.RandomNormal()((4,))})
+        for function in normal, keras_normal:
+            _, job = rebuilt(lambda x, w, function=function: x + function(tf.shape(x), stddev=0.5))
+            [noise] = [each for each in job.layers if isinstance(each, layers.GaussianNoise)]
+            self.assertEqual(noise.stddev, 0.5)
 
     def test_random_functions_are_refused(self):
         self.refused({

@@ -177,7 +177,8 @@ class Cluster:
         job.update(objectives.fields(output_names, lookups.output_shapes))
         job["optimizer"] = translation.optimizer_field(
             model.optimizer, model_files.named_weights(lookups.model, lookups.rebuilt))
-        job_callbacks, local_callbacks = translation.callback_fields(callbacks)
+        job_callbacks, local_callbacks = translation.callback_fields(
+            callbacks, objectives.is_computed_here)
         if job_callbacks:
             job["callbacks"] = [
                 {**each, "monitor": objectives.monitored(each["monitor"])} if "monitor" in each
@@ -245,6 +246,7 @@ class Cluster:
             # As Keras's callback leaves it.
             model.optimizer.learning_rate = rates[len(model.history.epoch) - 1]
         run.on_train_end(status["logs"])
+        self._find_best(model, job, status, local_callbacks)
         model.history.job = status["job"]  # For commands of the tool: cairn history JOB.
         self._remove(folder)
         return model.history
@@ -445,7 +447,8 @@ class Cluster:
                      updates):
         for callback in callbacks:
             # Own subclasses run here, and have their results.
-            if type(callback) is keras.callbacks.EarlyStopping:
+            if type(callback) is keras.callbacks.EarlyStopping and \
+                    not objectives.is_computed_here(callback.monitor):
                 ended = status["epoch"] if status.get("stopped_early") else 0
                 callback.stopped_epoch = ended
                 for best in status["best"]:
@@ -464,6 +467,15 @@ class Cluster:
         self._jobs[model] = _Trained(status["job"], choice, status.get("digest") or _digest(model),
                                      lookups, objectives, model.optimizer, updates)
         lookups.forget_model()
+
+    def _find_best(self, model, job, status, callbacks):
+        """Notes the checkpoint whose weights an EarlyStopping that ran here has restored."""
+        for callback in (each.callback for each in callbacks if isinstance(each, Hook)):
+            if type(callback) is keras.callbacks.EarlyStopping and callback.restore_best_weights:
+                epochs = callback.best_epoch + 1 - job.get("initial_epoch", 0)
+                best = self._checkpoint_of(str(status["job"]), epochs * status["batches_per_epoch"])
+                self._jobs[model] = self._jobs[model]._replace(
+                    choice=["--checkpoint", str(best)], digest=_digest(model))
 
     def _continued(self, model):
         """The fit whose optimizer continues, or None."""
@@ -540,7 +552,7 @@ class Cluster:
             self.tool.run("predict", str(trained.job), *trained.choice, *rows,
                           *_flags("--input", files), *_flags("--output", outputs))
             arrays = [np.load(path) for path in outputs[:count]]
-        return arrays if len(arrays) > 1 else arrays[0]
+        return trained.lookups.as_outputs(arrays)
 
 
 def _write_job(job, job_file, rates, steps, before):
@@ -579,7 +591,11 @@ def _updates_of(job, status, parts):
 def _source(data, folder, name, inputs, labels, weights):
     """A job's data source; arrays are written to `folder`."""
     def written(what, arrays):
-        files = [data.write(folder, f"{name}_{what}{i}", each) for i, each in enumerate(arrays)]
+        by_array = {}  # The labels of several outputs may be one array.
+        for i, each in enumerate(arrays):
+            if id(each) not in by_array:
+                by_array[id(each)] = data.write(folder, f"{name}_{what}{i}", each)
+        files = [by_array[id(each)] for each in arrays]
         return files[0] if len(files) == 1 else files
 
     source = {"npy": {"features": written("x", inputs)}}
@@ -636,8 +652,8 @@ def _examples(lookups, objectives, inputs, what, y):
         raise NotSupported(f"{what} is missing: the loss and the metrics take it")
     labels = None if y is None else as_arrays(what, y, objectives.output_names)
     examples = shape_of(inputs[0])[0]
-    return (lookups.complete(inputs, labels),
-            objectives.job_labels(labels and _labels(objectives.losses, labels), examples))
+    inputs = lookups.complete(inputs, labels)
+    return inputs, objectives.job_labels(labels and _labels(objectives.losses, labels), inputs, examples)
 
 
 def _job_name(name):

@@ -1,11 +1,13 @@
 """The losses and metrics of a job: compile's, and what the script computes by functions of its own.
 
 Such a function runs once on symbolic tensors (tracing.py), and the job's model computes it: the labels
-are inputs, and its value is an output, whose loss is the mean of the output.
+are inputs, and its value is an output, whose loss is the mean of the output. What a job does not have,
+but can compute from another tensor (surrogates.py), is an output, too.
 """
 
 import contextlib
 import inspect
+import itertools
 import math
 import typing
 
@@ -13,13 +15,15 @@ import keras
 import numpy as np
 from keras.src.trainers import compile_utils
 
-from cairn import translation
-from cairn.data import as_arrays, shape_of
+from cairn import surrogates, tracing, translation
+from cairn.data import as_arrays, is_files, shape_of
 from cairn.errors import NotSupported
 from cairn.tensors import MEAN, SUM
 
 ops = keras.ops
 _MEAN_OF_OUTPUT = "wasserstein"  # Of labels that are 1.
+_MOST_NUMBERS = 100  # Of a state of a metric.
+_BATCH = 4096  # Of masks that Keras computes here.
 
 
 class _Value(typing.NamedTuple):
@@ -30,12 +34,72 @@ class _Value(typing.NamedTuple):
     weight: float  # In the loss.
     report: str  # What fit calls it; empty: nothing.
 
-    def job_metric(self):
+    @property
+    def loss(self):
+        return {"name": _MEAN_OF_OUTPUT}
+
+    def job_metrics(self, field):
         """The metric that reports it, if it is none of the losses: a loss has the examples' weights."""
-        return {"name": _MEAN_OF_OUTPUT, "as": "value"}
+        return [{"name": _MEAN_OF_OUTPUT, "as": "value"}] if field == self.field else []
 
     def job_report(self):
         return f"{self.output}_loss" if self.field == "loss" else f"{self.output}_value"
+
+
+class _SurrogateOutput:
+    """An output of the job's model for what the job does not have otherwise (surrogates.py)."""
+
+    def __init__(self, name, position, given):
+        self.output = name
+        self.position = position  # Of the output of the script's model.
+        self.field, self.weight, self.report = "metrics", 0.0, ""
+        self.loss = given.loss
+        self.labels_of = given.labels
+        self._metrics = []  # (field, the job's metric).
+
+    def be_loss(self, weight, report):
+        self.field, self.weight, self.report = "loss", weight, report
+
+    def add_metrics(self, field, metrics):
+        """Returns their names in the job's reports."""
+        names = []
+        for metric in metrics:
+            name = f"value{len(self._metrics)}"
+            self._metrics.append((field, {**metric, "as": name}))
+            names.append(f"{self.output}_{name}")
+        if self.field != "loss" and metrics:
+            self.field = field
+        return names
+
+    def job_metrics(self, field):
+        return [metric for each, metric in self._metrics if each == field]
+
+    def job_report(self):
+        return f"{self.output}_loss"
+
+
+class _ScriptOutput(typing.NamedTuple):
+    """An output of the script's model, while its loss and metrics are traced."""
+
+    position: int
+    name: str
+    prefix: str  # Of its losses and metrics in reports.
+    tensor: keras.KerasTensor
+    label_input: keras.KerasTensor
+    has_axes: bool  # The label of an example is no single number.
+    trace: tracing.Trace
+    add: typing.Callable  # Adds an output to the job's model.
+
+    def labels(self):
+        return self.label_input if self.has_axes else ops.squeeze(self.label_input, -1)
+
+
+class _Combined(typing.NamedTuple):
+    """A metric whose value follows here from several of the job's."""
+
+    report: str
+    names: list  # In the job's reports.
+    result: typing.Callable
 
 
 class _StatefulMetric(typing.NamedTuple):
@@ -47,16 +111,21 @@ class _StatefulMetric(typing.NamedTuple):
 
     report: str  # What fit calls it.
     metric: keras.metrics.Metric
-    states: list  # (variable, [output of the job's model, or a number for each batch]).
+    # (variable, [for each of its numbers: an output of the job's model, or a number for each batch]).
+    states: list
 
     def results(self, values, kinds, examples, batches):
         """{name: result}. values: of the outputs of the job's model, means over the examples."""
+        def total(each):
+            if not isinstance(each, str):
+                return each * batches
+            return values[f"{each}_value"] * (examples if kinds[each] == SUM else batches)
+
         for variable, added in self.states:
-            total = 0.0
-            for each in added:
-                count = examples if kinds.get(each) == SUM else batches
-                total += (values[f"{each}_value"] if isinstance(each, str) else each) * count
-            variable.assign(np.full(variable.shape, total))
+            sums = np.zeros(math.prod(variable.shape))
+            for numbers in added:
+                sums += list(map(total, numbers))
+            variable.assign(np.reshape(sums, variable.shape))
         result = self.metric.result()
         if isinstance(result, dict):
             return {name: float(value) for name, value in result.items()}
@@ -80,9 +149,12 @@ def is_own_loss(loss):
 
 
 def _own_metric(metric):
-    """(name, function or object) of a metric that is of the script; None of any other."""
-    if isinstance(metric, keras.metrics.Metric) and _is_own(metric):
+    """(name, function or object) of a metric that a job does not have; None of any other."""
+    if isinstance(metric, keras.metrics.Metric) and (
+            _is_own(metric) or surrogates.metric_needs(metric)):
         return metric.name, metric
+    if surrogates.is_entropy(metric):
+        return metric.name, surrogates.entropy_of(metric)
     if type(metric) is keras.metrics.Accuracy:
         return metric.name, metric._fn
     if type(metric).__name__ == "MeanMetricWrapper" and not _is_own(metric):
@@ -103,6 +175,9 @@ def _own_metrics(metrics, output):
     found, counts = [], {}
     for field, each in ((field, each) for field in metrics for each in metrics[field]):
         name, own = _name_of(each), _own_metric(each)
+        if field == "weighted_metrics" and surrogates.is_entropy(each):
+            raise NotSupported(f"metric {name}: a job has SparseCategoricalCrossentropy with "
+                               f"ignore_class among metrics, and not among weighted_metrics")
         if not own:
             if any(name == other for _, other, _ in found):
                 raise NotSupported(f"output {output} has two metrics with the name {name}")
@@ -125,6 +200,11 @@ class Objectives:
         self._label_shapes = []
         self.whole_inputs = []  # Labels of whole numbers.
         self._stateful = []  # _StatefulMetrics.
+        self._mask = None  # A function of the model's inputs: the mask of its only output.
+        self._surrogates = {}  # By the output of the script's model and the key: _SurrogateOutputs.
+        self._surrogate_names = {}  # {what the job calls a metric of theirs: what Keras calls it}
+        self._with_surrogate = []  # The outputs of the script's model whose loss is one.
+        self._combined = []  # _Combineds.
         self.batch_size = 32  # Of an update.
         self._stands_in = []  # The outputs whose labels are zeros, since nothing takes them.
         self._names = {}
@@ -136,9 +216,23 @@ class Objectives:
         self.output_names = []
         losses = keras.tree.flatten(compiled.get("loss"))
         metrics = keras.tree.flatten([compiled.get("metrics"), compiled.get("weighted_metrics")])
-        self.are_own = any(map(is_own_loss, losses)) or any(map(_own_metric, metrics))
+        self.are_own = any(map(is_own_loss, losses)) or any(map(_own_metric, metrics)) or \
+            any(map(surrogates.loss_needs, losses))
 
     # ------------------------------------------------------------------------------------- tracing
+
+    def without_mask(self, outputs, inputs):
+        """The model's symbolic outputs. A mask of the only one is left to the loss's Surrogate."""
+        losses = keras.tree.flatten(self._compiled.get("loss"))
+        if len(outputs) > 1 or getattr(outputs[0], "_keras_mask", None) is None or \
+                not surrogates.loss_takes_mask(losses[0]):
+            return outputs
+        self._mask = keras.Function(inputs, outputs[0]._keras_mask)
+        self.are_own = True
+        unmasked = ops.multiply(outputs[0], 1.0)
+        operation = unmasked._keras_history.operation
+        operation.name = f"{outputs[0]._keras_history.operation.name}_unmasked"
+        return [unmasked]
 
     def trace(self, outputs, names, trace, penalties):
         """(inputs, outputs) of the job's model besides those of the script's.
@@ -155,54 +249,98 @@ class Objectives:
                              if isinstance(each, np.ndarray) and each.dtype.kind in "iub"]
         self._y = None  # Arrays that nobody needs any more.
 
-        def add(value, name, *about):
+        def add(value, about):
             value = ops.multiply(value, 1.0)
-            value._keras_history.operation.name = name
+            value._keras_history.operation.name = about.output
             values.append(value)
-            self._values.append(_Value(name, *about))
+            self._values.append(about)
 
         if self.are_own:
             self._trace_functions(outputs, names, trace, inputs, add)
         for i, (name, value, is_divided) in enumerate(penalties):
             if value.shape:
                 value = ops.sum(value)
-            add(value, f"add_loss_of_{name}_{i}", "loss", 1.0, "")
+            add(value, _Value(f"add_loss_of_{name}_{i}", "loss", 1.0, ""))
             self._divided[self._values[-1].output] = is_divided
         return inputs, values
 
     def _trace_functions(self, outputs, names, trace, inputs, add):
         losses, weights = self._losses(names)
         metrics = self._metrics(names)
-        for i, (name, output) in enumerate(zip(names, outputs)):
+        for i, (name, tensor) in enumerate(zip(names, outputs)):
             own = _own_metrics({field: metrics[field][i] for field in metrics}, name)
-            if not is_own_loss(losses[i]) and not own:
+            surrogate = surrogates.of_loss(losses[i], tensor, self._mask is not None)
+            if not is_own_loss(losses[i]) and not own and not surrogate:
                 continue
-            if getattr(output, "_keras_mask", None) is not None:
+            if getattr(tensor, "_keras_mask", None) is not None or self._mask is not None and own:
                 raise NotSupported(f"output {name} has a mask, which a loss or metric of the script "
-                                   f"cannot have")
+                                   f"cannot have, nor one of Keras that needs an output of its own")
             shape = self._label_shapes[i]
             given = keras.Input(shape or (1,), name=f"{name}_labels")
             inputs.append(given)
             self._has_labels.append(i)
-            prefix = "" if len(names) == 1 else name + "_"
-
-            def labels_of(given=given, shape=shape):
-                return given if shape else ops.squeeze(given, -1)
-
+            output = _ScriptOutput(i, name, "" if len(names) == 1 else name + "_", tensor, given,
+                                   bool(shape), trace, add)
+            report = f"{output.prefix}loss" if output.prefix else ""
             if is_own_loss(losses[i]):
-                value = self._loss_of(losses[i], labels_of, output, trace)
-                add(value, f"{name}_objective", "loss", weights[i],
-                    f"{prefix}loss" if prefix else "")
+                add(self._loss_of(losses[i], output.labels, tensor, trace),
+                    _Value(f"{name}_objective", "loss", weights[i], report))
+            if surrogate:
+                [about] = self._trace_surrogate(surrogate, output)
+                about.be_loss(weights[i], report)
+                self._with_surrogate.append(i)
+                self._trace_beside(losses[i], {field: metrics[field][i] for field in metrics}, output)
             for field, metric, function in own:
-                if isinstance(function, keras.metrics.Metric):
-                    self._trace_states(function, f"{name}_{field}_{metric}", prefix + metric, field,
-                                       labels_of(), output, trace, add)
-                    continue
-                value = _traced(f"metric {metric}", trace,
-                                lambda function=function: function(labels_of(), output))
-                add(value, f"{name}_{field}_{metric}", field, 0.0, prefix + metric)
+                report = output.prefix + metric
+                if surrogates.metric_needs(function):
+                    self._report_surrogate(surrogates.of_metric(function, tensor), output, field,
+                                           report)
+                elif isinstance(function, keras.metrics.Metric):
+                    self._trace_states(function, f"{name}_{field}_{metric}", report, field, output)
+                else:
+                    value = _traced(f"metric {metric}", trace,
+                                    lambda function=function: function(output.labels(), tensor))
+                    add(value, _Value(f"{name}_{field}_{metric}", field, 0.0, report))
 
-    def _trace_states(self, metric, name, report, field, labels, output, trace, add):
+    def _trace_surrogate(self, surrogate, output):
+        """The _SurrogateOutputs of a Surrogate, for a _ScriptOutput."""
+        traced = []
+        for each in surrogate.outputs:
+            key = output.position, *each.key
+            if key not in self._surrogates:
+                with output.trace.recording():
+                    value = each.compute(output.labels(), output.tensor)
+                about = _SurrogateOutput(f"{output.name}_surrogate{len(self._surrogates)}",
+                                         output.position, each)
+                self._surrogates[key] = about
+                output.add(value, about)
+            traced.append(self._surrogates[key])
+        return traced
+
+    def _trace_beside(self, loss, metrics, output):
+        """The metrics of Keras beside a loss that is a Surrogate. metrics: {field: compile's}."""
+        names = set()
+        for field, metric in ((field, each) for field in metrics for each in metrics[field]):
+            if _own_metric(metric):
+                continue
+            for job_metric in self._metric_fields(metric, output.position):
+                name = job_metric["as"]
+                report = f"weighted_{name}" if name in names else name
+                names.add(name)
+                self._report_surrogate(surrogates.beside_loss(
+                    loss, job_metric, output.tensor, self._mask is not None), output, field,
+                    output.prefix + report)
+
+    def _report_surrogate(self, surrogate, output, field, report):
+        names = [name for each, about in zip(surrogate.outputs,
+                                             self._trace_surrogate(surrogate, output))
+                 for name in about.add_metrics(field, each.metrics)]
+        if surrogate.result is None:
+            self._surrogate_names[names[0]] = report
+        else:
+            self._combined.append(_Combined(report, names, surrogate.result))
+
+    def _trace_states(self, metric, name, report, field, output):
         """Traces update_state of a metric of the script."""
         what = f"metric {metric.name}"
         if field != "metrics":
@@ -212,21 +350,22 @@ class Objectives:
         metric.reset_state()
         if any(np.any(keras.ops.convert_to_numpy(each)) for each in variables):
             raise NotSupported(f"{what}: its state does not begin with 0")
-        with _in_trace(what), trace.collecting(variables, output) as added:
-            metric.update_state(labels, output)
+        with _in_trace(what), output.trace.collecting(variables, output.tensor) as added:
+            metric.update_state(output.labels(), output.tensor)
+
+        def as_output(number, variable):
+            if not keras.backend.is_keras_tensor(number):
+                return float(number)
+            output_name = f"{name}_{variable.name}_{len(self._values)}"
+            output.add(number, _Value(output_name, field, 0.0, ""))
+            return output_name
+
         states = []
         for variable in variables:
-            values = added[id(variable)]
-            for i, value in enumerate(values):
-                if tuple(getattr(value, "shape", ())) or tuple(variable.shape):
-                    raise NotSupported(f"{what}: its state {variable.name} is no single number")
-                if keras.backend.is_keras_tensor(value):
-                    output_name = f"{name}_{variable.name}_{i}"
-                    add(value, output_name, field, 0.0, "")
-                    values[i] = output_name
-                else:
-                    values[i] = float(value)
-            states.append((variable, values))
+            with _in_trace(f"{what}: state {variable.name}"):
+                numbers = [_numbers_of(value, tuple(variable.shape)) for value in added[id(variable)]]
+            states.append((variable, [[as_output(number, variable) for number in each]
+                                      for each in numbers]))
         self._stateful.append(_StatefulMetric(report, metric, states))
 
     def _loss_of(self, loss, labels_of, output, trace):
@@ -297,11 +436,13 @@ class Objectives:
         metrics = self._metrics(output_names)
         fields = {"loss": [], "loss_weights": [], "metrics": [], "weighted_metrics": []}
         for i in range(len(output_names)):
-            known = {what: [field for each in metrics[what][i] if not _own_metric(each)
+            has_surrogate = i in self._with_surrogate
+            known = {what: [field for each in metrics[what][i]
+                            if not has_surrogate and not _own_metric(each)
                             for field in self._metric_fields(each, i)] for what in metrics}
             for what, values in known.items():
                 fields[what].append(values)
-            is_known = losses[i] is not None and not is_own_loss(losses[i])
+            is_known = losses[i] is not None and not is_own_loss(losses[i]) and not has_surrogate
             if is_known:
                 loss = translation.loss_field(losses[i])
             else:
@@ -312,13 +453,11 @@ class Objectives:
             fields["loss"].append(loss)
             fields["loss_weights"].append(weights[i] if is_known else 0.0)
         for value in self._values:
-            loss = {"name": _MEAN_OF_OUTPUT}
-            if self._kinds[value.output] == SUM:
-                loss["reduction"] = "sum"
-            fields["loss"].append(loss)
+            is_sum = self._kinds[value.output] == SUM
+            fields["loss"].append({**value.loss, "reduction": "sum"} if is_sum else value.loss)
             fields["loss_weights"].append(value.weight)
             for field in "metrics", "weighted_metrics":
-                fields[field].append([value.job_metric()] if value.field == field else [])
+                fields[field].append(value.job_metrics(field))
         if not any(fields["weighted_metrics"]):
             del fields["weighted_metrics"]
         self._names = self._report_names(fields, losses)
@@ -342,9 +481,10 @@ class Objectives:
     def _report_names(self, fields, losses):
         """{what the job calls a loss or metric: what Keras calls it}, without what Keras has not."""
         is_one = len(self.output_names) == 1
-        names = {"loss": "loss"}
+        names = {"loss": "loss", **self._surrogate_names}
         for i, output in enumerate(self.output_names):
-            if not is_one and losses[i] is not None and not is_own_loss(losses[i]):
+            if not is_one and losses[i] is not None and not is_own_loss(losses[i]) and \
+                    i not in self._with_surrogate:
                 names[f"{output}_loss"] = f"{output}_loss"
             for what in ("metrics", "weighted_metrics"):
                 for metric in fields.get(what, [[]] * len(losses))[i]:
@@ -367,16 +507,24 @@ class Objectives:
             if examples:
                 reported.update(each.results(values, self._kinds, examples,
                                              math.ceil(examples / self.batch_size)))
+        for each in self._combined:
+            if all(name in values for name in each.names):
+                reported[each.report] = each.result([values[name] for name in each.names])
         return translation.with_vectors(reported)
+
+    def is_computed_here(self, name):
+        """True for the name of a metric in reports of fit whose value the job does not know."""
+        name = (name or "").removeprefix("val_")
+        return any(name == each.report for each in [*self._stateful, *self._combined])
 
     def monitored(self, name):
         """The job's name for what a callback monitors."""
         if not self._values or not name:
             return name
         prefix = "val_" if name.startswith("val_") else ""
-        if any(name[len(prefix):] == each.report for each in self._stateful):
-            raise NotSupported(f"a callback monitors {name}, which is of a metric class of the script: "
-                               f"the job does not know its result")
+        if self.is_computed_here(name):
+            raise NotSupported(f"a callback monitors {name}, whose result is computed here: the job "
+                               f"does not know it")
         jobs = {value: key for key, value in reversed(self._names.items())}
         return prefix + jobs.get(name[len(prefix):], name[len(prefix):])
 
@@ -396,22 +544,74 @@ class Objectives:
             arrays.append(array)
         return arrays
 
-    def job_labels(self, labels, examples):
-        """The labels of all outputs of the job's model. labels: as_arrays of y, or None."""
+    def job_labels(self, labels, inputs, examples):
+        """The labels of all outputs of the job's model.
+
+        labels: as_arrays of y, or None. inputs: of the job's model.
+        """
         if not self._values:
             return labels
         outputs = [np.broadcast_to(np.zeros(shape or (1,), np.float32),
                                    (examples, *(shape or (1,)))) if i in self._stands_in else
                    labels[i] for i, shape in enumerate(self._shapes)]
         ones = np.broadcast_to(np.float32(1), (examples, 1))
-        return [*outputs, *[ones] * len(self._values)]
+        return [*outputs, *(self._surrogate_labels(each, labels, inputs)
+                            if isinstance(each, _SurrogateOutput) else ones for each in self._values)]
+
+    def _surrogate_labels(self, surrogate, labels, inputs):
+        array = labels[surrogate.position]
+        if self._mask is not None:
+            inputs = inputs[:len(self._mask.inputs)]
+            if any(map(is_files, [array, *inputs])):
+                raise NotSupported("x or y names files, and the output has a mask, which is computed "
+                                   "here: give arrays")
+            masks = [ops.convert_to_numpy(self._mask([each[at:at + _BATCH] for each in inputs]))
+                     for at in range(0, len(array), _BATCH)]
+            return surrogate.labels_of(array, np.concatenate(masks).astype(bool))
+        if is_files(array):
+            raise NotSupported(f"y names files, and a loss or metric of output "
+                               f"{self.output_names[surrogate.position]} (ignore_class, multi_label, "
+                               f"thresholds ...) takes other labels than these: give the array")
+        return surrogate.labels_of(array, None)
 
     def check_weights(self):
         """Raises if the loss of an example is not known, so that it cannot have a weight."""
         kinds = {self._kinds[each.output] for each in self._values if each.field != "metrics"}
+        if self._mask is not None:
+            raise NotSupported("sample_weight or class_weight with an output that has a mask: Keras "
+                               "takes none either")
         if self._divided or kinds & {MEAN, SUM}:
             raise NotSupported("sample_weight or class_weight with add_loss, or with a loss function "
                                "that returns one number for a batch: give its mean axis=-1")
+
+
+def _numbers_of(value, shape):
+    """What is added to each of the numbers of a state of this shape: symbolic, or a number."""
+    count = math.prod(shape)
+    if count > _MOST_NUMBERS:
+        raise NotSupported(f"it has {count} numbers, and each one is an output of the job's model: at "
+                           f"most {_MOST_NUMBERS}")
+    if not keras.backend.is_keras_tensor(value):
+        return np.broadcast_to(keras.ops.convert_to_numpy(value), shape).ravel().tolist()
+    if not value.shape:
+        return [value] * count
+    operation, index, _ = value._keras_history
+    kind, inputs = type(operation).__name__, operation._inbound_nodes[index].input_tensors
+    if kind == "Cast" and value.dtype.startswith("float"):
+        return _numbers_of(inputs[0], shape)
+    if kind == "Negative":
+        return [-each for each in _numbers_of(inputs[0], shape)]
+    axes = getattr(operation, "axis", None)
+    axes = [axes] if isinstance(axes, int) else axes or []
+    if kind not in ("Sum", "Mean") or 0 not in axes or tuple(value.shape) != shape:
+        raise NotSupported(f"its shape is {shape}, and what is added to it is not ops.sum(..., axis=0) "
+                           f"with this shape")
+    [tensor] = inputs
+    axes = {axis % len(tensor.shape) for axis in axes}
+    reduced = ops.sum if kind == "Sum" else ops.mean
+    places = [range(1) if i in axes else range(size) for i, size in enumerate(tensor.shape)]
+    return [reduced(tensor[tuple(slice(None) if i in axes else at for i, at in enumerate(place))])
+            for place in itertools.product(*places)]
 
 
 def _of_one_value(values):

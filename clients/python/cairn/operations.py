@@ -13,6 +13,7 @@ from cairn.tensors import (EXAMPLES, MEAN, SUM, WEIGHTS, Tensor, Weights, is_ten
                            tensors_in)
 
 _OF_BATCHES = (MEAN, SUM)
+_MOST_WHOLE_FLOATS = 1 << 24  # All whole numbers up to it are float32.
 
 
 def numbers_of(value):
@@ -98,7 +99,8 @@ class Operation:
         self.layers.append(node_of(class_name, name, config, sources))
         return Tensor((name, 0, 0), tuple(shape), inputs[0].rank if rank is None else rank,
                       inputs[0].kind if kind is None else kind,
-                      is_whole=inputs[0].is_whole and class_name in ("Identity", "Reshape"))
+                      is_whole=inputs[0].is_whole and class_name in (
+                          "Identity", "Reshape", "Permute", "Cropping2D"))
 
     def finish(self, result):
         """Gives the layer of the result the operation's name; returns the result."""
@@ -379,6 +381,30 @@ def _mask_nodes(topology):
     return masks
 
 
+def _make_floats(topology):
+    """Makes float32 of the inputs of integers that operations take; returns their names.
+
+    Layers that take ids, such as Embedding, take whole floats, too.
+    """
+    layers, mask_nodes = topology["config"].get("layers", []), _mask_nodes(topology)
+    taken = {each["config"]["keras_history"][0] for node in layers
+             if _is_operation(node) and node["class_name"] != "Take" and
+             node["config"]["name"] not in mask_nodes
+             for each in tensors_in(node["inbound_nodes"])}
+    inputs = [node["config"] for node in layers
+              if node["class_name"] == "InputLayer" and node["config"]["name"] in taken and
+              str(node["config"].get("dtype")).startswith(("int", "uint"))]
+    for node in layers if inputs else []:
+        rows = node["config"].get("input_dim", 0) if node["class_name"] == "Embedding" else 0
+        if rows > _MOST_WHOLE_FLOATS:
+            raise NotSupported(f"layer {node['config']['name']} has {rows} rows, and the ids are "
+                               f"taken by operations as float32, which has {_MOST_WHOLE_FLOATS} of "
+                               f"them: give the ids as an input of their own")
+    for config in inputs:
+        config["dtype"] = "float32"
+    return [config["name"] for config in inputs]
+
+
 class Translation:
     """Replaces the operations in a model's JSON, also in models that are layers of it.
 
@@ -389,7 +415,7 @@ class Translation:
 
     def __init__(self, topology, variables=None, masks=None, whole=()):
         self._masks = _makes_masks(topology) if masks is None else masks
-        self._whole = whole
+        self._whole = [*whole, *_make_floats(topology)]
         self._results = {}  # By the operation and the number of its call: the Tensor in the job.
         layers = topology["config"].get("layers", [])
         self.weights = Weights(variables or {}, self._uses(layers, variables or {}),
@@ -445,6 +471,8 @@ class Translation:
 
     def _keep(self, node):
         """A layer, whose arguments may be results of operations."""
+        calls_of_one = [i for i, call in enumerate(node.get("inbound_nodes", []))
+                        if any(len(each["config"]["shape"]) == 1 for each in tensors_in(call))]
         for each in tensors_in(node.get("inbound_nodes", [])):
             name, number, _ = each["config"]["keras_history"]
             result = self._results.get((name, number))
@@ -454,6 +482,17 @@ class Translation:
             if result:
                 each["config"]["keras_history"] = list(result.source)
         self.layers.append(node)
+        if node["class_name"] == "Embedding":
+            self._view_rows(node, calls_of_one)
+
+    def _view_rows(self, node, calls):
+        """Removes the axis that only the job adds from the rows of one id for each example."""
+        width = node["config"]["output_dim"]
+        for number in calls:
+            name = f"{node['config']['name']}_row{number}"
+            rows = Tensor((node["config"]["name"], number, 0), (1, width), 2)
+            self.layers.append(node_of("Reshape", name, {"target_shape": [width]}, [rows]))
+            self._results[node["config"]["name"], number] = Tensor((name, 0, 0), (width,), 1)
 
     def _replace(self, node, number):
         name, kind = node["config"]["name"], node["class_name"]

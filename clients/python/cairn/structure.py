@@ -101,6 +101,12 @@ def build(model, tensors, x):
         model(keras.tree.pack_sequence_as(inputs_of(model, x), tensors))
 
 
+def outputs_of(model):
+    """How a built model returns its outputs, with zeros in their places."""
+    functional = getattr(model, "_functional", None) or model
+    return keras.tree.map_structure(lambda _: 0, functional._outputs_struct)
+
+
 def output_names(model):
     functional = getattr(model, "_functional", None) or model
     for tensor in functional.outputs:
@@ -134,6 +140,8 @@ def _takes_arrays(operation):
 def needs_rebuild(model):
     """True if a job cannot read the model as it is."""
     if _is_own(model) or any(_is_own(layer) for layer in model.layers):
+        return True
+    if _has_mask(model.outputs) == [True]:
         return True
     if isinstance(model, keras.Sequential):
         return any(None in tensor.shape[1:] for tensor in model.inputs)
@@ -363,6 +371,7 @@ class Rebuilt(typing.NamedTuple):
     topology: dict
     weights: dict  # {the job's variable: (Keras's, its shape in the job)} of the script's own weights.
     output_names: list  # Of the script's model; those of its objectives follow.
+    output_structure: object  # How the script's model returns them, with zeros in their places.
     constants: list  # Arrays of the inputs that are the same for each example, before the labels.
     has_weights_input: bool  # An input behind the others, which is 0.
 
@@ -391,6 +400,7 @@ def rebuild(model, tensors, structure, objectives, skipped=()):
     if names:
         flat = [tensor if tensor._keras_history.operation.name == name else
                 keras.layers.Identity(name=name)(tensor) for name, tensor in zip(names, flat)]
+    flat = objectives.without_mask(flat, tensors)
     names = [tensor._keras_history.operation.name for tensor in flat]
     with inlined:
         labels, values = objectives.trace(flat, names, inlined.trace, inlined.penalties)
@@ -408,5 +418,6 @@ def rebuild(model, tensors, structure, objectives, skipped=()):
     topology = json.loads(functional.to_json())
     translation = Translation(topology, trace.weights, whole=objectives.whole_inputs)
     objectives.translated(translation.kind_of)
-    return Rebuilt(functional, topology, translation.weights.named, names, inlined.constants,
+    return Rebuilt(functional, topology, translation.weights.named, names,
+                   keras.tree.map_structure(lambda _: 0, outputs), inlined.constants,
                    translation.weights.input_layer() is not None)

@@ -44,6 +44,7 @@ class Lookups:
         self._lookups = {}  # By the position of the input.
         self.rebuilt = None  # structure.Rebuilt, if a job cannot read the model as it is.
         self._objectives = None
+        self._output_structure = 0  # Of the model: a structure for keras.tree.
         self._open = {}  # By the position of an input of open length: its shape in the job.
         self.model = model
         if isinstance(model, keras.Sequential):
@@ -88,6 +89,7 @@ class Lookups:
                                     for i, array in enumerate(inputs)], x)
         self._objectives = objectives
         if not self._lookups and not structure.needs_rebuild(model) and not objectives.are_own:
+            self._output_structure = structure.outputs_of(model)
             return
         names = structure.input_names(model, x)
         tensors = [self._input(i, names[i], shapes[i], array) for i, array in enumerate(inputs)]
@@ -98,6 +100,7 @@ class Lookups:
         self.rebuilt = structure.rebuild(model, tensors, structure.inputs_of(model, x), objectives,
                                          self._lookups.values())
         self.model = self.rebuilt.model
+        self._output_structure = self.rebuilt.output_structure
 
     @property
     def output_names(self):
@@ -109,6 +112,12 @@ class Lookups:
         """Those of an example, of the same outputs."""
         model = getattr(self.model, "_functional", None) or self.model
         return [tuple(each.shape[1:]) for each in model.outputs]
+
+    def as_outputs(self, arrays):
+        """The arrays as the script's model returns its outputs."""
+        if len(arrays) == 1 and not isinstance(self._output_structure, dict):
+            return arrays[0]
+        return keras.tree.pack_sequence_as(self._output_structure, arrays)
 
     def forget_model(self):
         """Without the models: a script's model may end while its job's data are still of use."""

@@ -7,6 +7,7 @@ TensorFlow's functions become Keras's operations.
 import contextlib
 import importlib
 import inspect
+import math
 import sys
 
 import keras
@@ -59,6 +60,7 @@ class Trace:
         for name, function in ("__eq__", ops.equal), ("__ne__", ops.not_equal):
             self._set(keras.KerasTensor, name, self._comparison(name, function))
         self._set(keras.KerasTensor, "__hash__", object.__hash__)
+        self._set(keras.KerasTensor, "get_shape", _fail_for_dispatcher)
         for name in _OPERATORS:
             self._set(Variable, name, self._operator(name))
         for name in "assign", "assign_add", "assign_sub":
@@ -72,6 +74,11 @@ class Trace:
         for owner in _random_modules():
             for name in vars(owner):
                 if name.removeprefix("stateless_") in _RANDOM:
+                    self._set(owner, name, self._drawing(owner, name))
+        for owner in _random_kernels():
+            for name, function in list(vars(owner).items()):
+                if inspect.isfunction(function) and not name.startswith("_") and \
+                        inspect.unwrap(function).__module__ == owner.__name__:
                     self._set(owner, name, self._drawing(owner, name))
         dtype = Variable.dtype.fget
         self._set(Variable, "dtype", property(
@@ -93,6 +100,10 @@ class Trace:
             self._stack.callback(delattr, owner, name)
         setattr(owner, name, value)
 
+    @property
+    def is_recording(self):
+        return self._is_recording
+
     @contextlib.contextmanager
     def recording(self, is_recording=True):
         """Inside, weights are symbolic: while Python code of the script runs, not that of Keras."""
@@ -106,12 +117,12 @@ class Trace:
     def collecting(self, variables, output):
         """Inside, what is added to the variables is recorded; yields {id of the variable: [value]}.
 
-        output: a tensor of examples, whose number ops.shape then has. None among the values stands
-        for that number.
+        output: a tensor of examples, whose number ops.shape and ops.size then have. None among the
+        values stands for that number.
         """
         axes = list(range(1, len(output.shape)))
         self._added = {id(each): [] for each in variables}
-        original = ops.shape
+        original, original_size = ops.shape, ops.size
 
         def shape(x):
             sizes = original(x)
@@ -124,12 +135,14 @@ class Trace:
 
         try:
             ops.shape = shape
+            ops.size = lambda x: math.prod(shape(x)) if keras.backend.is_keras_tensor(x) else \
+                original_size(x)
             with self.recording():
                 yield self._added
             for values in self._added.values():
                 values[:] = [count() if each is None else each for each in values]
         finally:
-            ops.shape = original
+            ops.shape, ops.size = original, original_size
             added, self._added = self._added, {}
         states = [self._tensors.pop(id(each)) for each in variables if id(each) in self._tensors]
         for state in states:
@@ -146,14 +159,19 @@ class Trace:
             self.weights[name] = variable
         return self._tensors[id(variable)]
 
-    def is_of_batch(self, shape):
-        """True for the shape of a symbolic tensor of examples."""
-        return self._is_recording and isinstance(shape, (list, tuple)) and len(shape) > 1 and \
-            shape[0] is None
+    def noise_of(self, normal, args, kwargs):
+        """The tensor for a call of a function of normal numbers.
 
-    def noise(self, shape, mean=0.0, deviation=1.0):
+        None if its shape is not that of a symbolic tensor of examples.
+        """
+        bound = inspect.signature(normal).bind(*args, **kwargs)
+        bound.apply_defaults()
+        shape = bound.arguments.get("shape")
+        if not self._is_recording or not isinstance(shape, (list, tuple)) or len(shape) < 2 or \
+                shape[0] is not None:
+            return None
         with self.recording(False):
-            return self._noise(tuple(shape), mean, deviation)
+            return self._noise(tuple(shape), bound.arguments["mean"], bound.arguments["stddev"])
 
     @property
     def inputs(self):
@@ -214,15 +232,10 @@ class Trace:
         def draw(*args, **kwargs):
             if not self._is_recording:
                 return original(*args, **kwargs)
-            bound = inspect.signature(original).bind(*args, **kwargs)
-            bound.apply_defaults()
-            arguments = bound.arguments
-            if name == "normal" and self.is_of_batch(arguments.get("shape")):
-                return self.noise(arguments["shape"], arguments["mean"], arguments["stddev"])
-            raise NotSupported(
-                f"{owner.__name__}.{name} is called, whose numbers would be the same in each batch: "
-                f"a job draws normal numbers for each example, with keras.random.normal and a shape "
-                f"that begins with ops.shape(x)[0]")
+            noise = self.noise_of(original, args, kwargs) if name == "normal" else None
+            if noise is None:
+                raise _draws(f"{owner.__name__}.{name}")
+            return noise
 
         return draw
 
@@ -283,13 +296,29 @@ def _depends_on(value, tensors):
     return False
 
 
+def _draws(function):
+    return NotSupported(
+        f"{function} is called, whose numbers would be the same in each batch: a job draws normal "
+        f"numbers for each example, with keras.random.normal and a shape that begins with "
+        f"ops.shape(x)[0]")
+
+
 def _random_modules():
-    modules = [keras.random]
+    modules = [keras.random, keras.src.backend.random]
     if keras.backend.backend() == "tensorflow":
         import tensorflow
         modules += [tensorflow.random, tensorflow.random.Generator]
     other = sys.modules.get("keras._tf_keras.keras.random")  # That of tf.keras.
     return [*modules, other] if other is not None else modules
+
+
+def _random_kernels():
+    """The modules that TensorFlow's random functions call, also those that are imported by name."""
+    if keras.backend.backend() != "tensorflow":
+        return []
+    return [importlib.import_module(f"tensorflow.python.ops.gen_{name}_ops") for name in
+            ("random", "random_index_shuffle", "stateless_random")] + [
+                importlib.import_module("tensorflow.python.ops.gen_stateless_random_ops_v2")]
 
 
 def _without_dispatch():
@@ -300,17 +329,21 @@ def _without_dispatch():
     return [(tensorflow, "clip_by_value"), (tensorflow.nn, "softmax"), (tensorflow.nn, "log_softmax")]
 
 
+def _fail_for_dispatcher(_):
+    """TensorFlow asks the dispatcher after a TypeError, and not after an AttributeError."""
+    raise TypeError("a symbolic tensor")
+
+
 class _WeightType(str):
     """The type of a symbolic weight.
 
-    TensorFlow takes a weight for a tensor of its own, whose type has other attributes. It asks the
-    dispatcher after a TypeError, and not after an AttributeError.
+    TensorFlow takes a weight for a tensor of its own, whose type has other attributes.
     """
 
     def __getattr__(self, name):
         if name in ("as_datatype_enum", "is_complex", "is_floating", "is_integer", "is_bool",
                     "base_dtype", "real_dtype", "as_numpy_dtype", "_type_enum"):
-            raise TypeError("a symbolic weight")
+            _fail_for_dispatcher(self)
         raise AttributeError(name)
 
 
@@ -333,6 +366,14 @@ def _norm(tensor, ord="euclidean", axis=None, keepdims=False):
     return ops.norm(tensor, None if ord == "euclidean" else ord, axis, keepdims)
 
 
+def _size(input):
+    shape = ops.shape(input)
+    if None in shape:
+        raise NotSupported("tf.size is of a batch, whose number of examples only a metric class knows: "
+                           "use a mean")
+    return math.prod(shape)
+
+
 _REDUCTIONS = ("mean", "sum", "max", "min")
 # By the function's __name__ in TensorFlow: a function of some of its arguments by their names, or
 # _of. Any other argument must have its default.
@@ -352,6 +393,7 @@ _FUNCTIONS = {
     "transpose_v2": _of("transpose", 2), "div_no_nan": _of("divide_no_nan", 2),
     "truediv": _of("true_divide", 2), "pow": _of("power", 2), "where_v2": _of("where", 3),
     "tensordot": _of("tensordot", 3), "swish": _of("silu"),
+    "size_v2": _size,
     "zeros_like_v2": _of("zeros_like"), "ones_like_v2": _of("ones_like"), "shape_v2": _of("shape"),
     "clip_by_value": _of("clip", 3), "matmul": _matmul, "norm_v2": _norm,
     "concat": lambda values, axis: ops.concatenate(values, axis),
@@ -402,8 +444,17 @@ def _dispatch_tensorflow():
 
     class Dispatcher(dispatch.GlobalOpDispatcher):
         def handle(self, op, args, kwargs):
-            if _trace is None or not _trace.is_symbolic((args, kwargs)):
+            if _trace is None:
                 return self.NOT_SUPPORTED
-            return _called(op, getattr(op, "__name__", str(op)), args, kwargs, _trace)
+            name = getattr(op, "__name__", str(op))
+            if _trace.is_symbolic((args, kwargs)):
+                return _called(op, name, args, kwargs, _trace)
+            if not _trace.is_recording or not getattr(op, "__module__", "").endswith("random_ops"):
+                return self.NOT_SUPPORTED
+            # A random function has failed with the shape of a symbolic tensor.
+            noise = _trace.noise_of(op, args, kwargs) if name == "random_normal" else None
+            if noise is None:
+                raise _draws(f"tensorflow.{name}")
+            return noise
 
     Dispatcher().register()

@@ -384,8 +384,11 @@ def optimizer_field(optimizer, weights):
 # --------------------------------------------------------------------------------------- callbacks
 
 
-def callback_fields(callbacks):
-    """(the job's callbacks, Keras's callbacks that run here; a Hook needs the weights of each epoch)."""
+def callback_fields(callbacks, is_computed_here):
+    """(the job's callbacks, Keras's callbacks that run here; a Hook needs the weights of each epoch).
+
+    is_computed_here: whether the job does not know what a callback monitors.
+    """
     fields, local = [], []
     for callback in callbacks or []:
         if type(callback).__module__.split(".")[0] != "keras":
@@ -401,6 +404,11 @@ def callback_fields(callbacks):
             local.append(Hook(callback))
         elif name in _OBSERVERS:
             local.append(callback)
+        elif name == "EarlyStopping" and is_computed_here(callback.monitor):
+            if callback.mode == "auto":
+                raise NotSupported(f"callback EarlyStopping: mode must be 'min' or 'max' for "
+                                   f"{callback.monitor}, whose result is computed here")
+            local.append(Hook(callback))
         elif name not in _UNNEEDED:
             field = {"name": snake(name)}
             for argument in _CALLBACKS[name]:
