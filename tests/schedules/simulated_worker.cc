@@ -254,7 +254,8 @@ void SimulatedWorker::OnAnswer(const RequestPtr& request, parameters::BlockReply
   }
   request->over = true;
   requests_.erase(request);
-  request->done(std::move(reply));
+  // It may refer to the request.
+  std::exchange(request->done, nullptr)(std::move(reply));
 }
 
 void SimulatedWorker::GenerationIsOver(uint64_t generation) {
