@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/local/daemon_task.h"
+#include "cli/local/log_files.h"
 #include "cli/local/ports.h"
 #include "cli/local/state_lock.h"
 #include "cluster/programs.h"
@@ -26,6 +27,9 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPollInterval(25);
+// With the copies, at most twice these bytes for each task, and what it writes in this time.
+constexpr uint64_t kLogBytesMax = uint64_t{64} << 20;
+constexpr std::chrono::seconds kLogInterval(60);
 
 std::vector<std::string> EnvironmentWith(const std::vector<std::string>& environment,
                                          const std::string& tf_config) {
@@ -223,6 +227,7 @@ class LocalCluster::Supervisor {
           "the state directory ", options_.state,
           " was removed or replaced while its cluster was running; stopping the cluster")));
     }
+    RotateLogs();
     bool changed = false;
     for (DaemonTask& task : tasks_) {
       const auto event = task.Watch(SteadyClock::now());
@@ -235,6 +240,15 @@ class LocalCluster::Supervisor {
     // later.
     const absl::Status recorded = RecordPids();
     if (!recorded.ok() && options_.on_event) options_.on_event(std::string(recorded.message()));
+  }
+
+  void RotateLogs() {
+    if (SteadyClock::now() < logs_due_) return;
+    logs_due_ = SteadyClock::now() + kLogInterval;
+    RotateLog(LogFile(options_.state, "cairn"), kLogBytesMax);
+    for (const DaemonTask& task : tasks_) {
+      RotateLog(LogFile(options_.state, task.name()), kLogBytesMax);
+    }
   }
 
   void StopTasks(absl::Duration grace) {
@@ -269,9 +283,10 @@ class LocalCluster::Supervisor {
 
   const LocalClusterOptions options_;
   const LockFileMark lock_file_;
-  // Only the thread uses these two, except for the coordinator's address, which never changes.
+  // Only the thread uses these, except for the coordinator's address, which never changes.
   ClusterFile cluster_;
   std::vector<DaemonTask> tasks_;
+  SteadyClock::time_point logs_due_;
 
   mutable Mutex mutex_;
   ConditionVariable changed_;

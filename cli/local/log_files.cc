@@ -66,6 +66,16 @@ absl::StatusOr<std::vector<std::string>> LoggedTasks(const std::string& state) {
   return tasks;
 }
 
+void RotateLog(const std::string& file, uint64_t bytes_max) {
+  if (SizeOf(file) <= static_cast<int64_t>(bytes_max)) return;
+  const std::string older = file + ".1";
+  std::error_code error;
+  // Before the copy, which needs its room.
+  std::filesystem::remove(older, error);
+  std::filesystem::copy_file(file, older, error);
+  if (!error) std::filesystem::resize_file(file, 0, error);
+}
+
 void SortByTime(std::vector<LogLine>* lines) {
   std::vector<std::pair<absl::Time, LogLine>> timed;
   for (LogLine& line : *lines) {

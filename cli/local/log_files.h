@@ -17,6 +17,11 @@ std::string LogFile(const std::string& state, const std::string& task);
 // PermissionDenied: the folder of the logs cannot be read.
 absl::StatusOr<std::vector<std::string>> LoggedTasks(const std::string& state);
 
+// Bounds the log of a daemon that appends to it: a file of more than `bytes_max` is copied to
+// FILE.1, in place of an older copy, and emptied. A line that is written in between is lost.
+// Without room for the copy the file stays as it is.
+void RotateLog(const std::string& file, uint64_t bytes_max);
+
 struct LogLine {
   std::string task;
   std::string text;

@@ -46,6 +46,29 @@ TEST(LogFilesTest, LastLinesAreThoseOfAWholeReading) {
   EXPECT_THAT(LogTail("/no/such/file").LastLines(3), IsEmpty());
 }
 
+TEST(LogFilesTest, ALargeLogIsCopiedAndEmptiedWhileItsDaemonAppends) {
+  const std::string file = LogFile(NewState(), "ps-0");
+  RotateLog(file, 8);
+  EXPECT_FALSE(std::filesystem::exists(file));
+  std::ofstream daemon(file, std::ios::app);
+  LogTail reader(file);
+  daemon << "one\ntwo\n" << std::flush;
+  RotateLog(file, 8);
+  EXPECT_FALSE(std::filesystem::exists(file + ".1"));
+  EXPECT_THAT(reader.NewLines(), ElementsAre("one", "two"));
+  daemon << "three\n" << std::flush;
+  RotateLog(file, 8);
+  daemon << "four\n" << std::flush;
+  EXPECT_THAT(reader.NewLines(), ElementsAre("four"));
+  EXPECT_THAT(LogTail(file + ".1").LastLines(9), ElementsAre("one", "two", "three"));
+  daemon << "five\nsix\n" << std::flush;
+  RotateLog(file, 8);
+  EXPECT_THAT(LogTail(file).LastLines(9), IsEmpty());
+  EXPECT_THAT(LogTail(file + ".1").LastLines(9), ElementsAre("four", "five", "six"));
+  EXPECT_THAT(*LoggedTasks(std::filesystem::path(file).parent_path().parent_path()),
+              ElementsAre("ps-0"));
+}
+
 TEST(LogFilesTest, LinesOfSeveralTasksAreSortedByTheirTimes) {
   const std::string first = "2026-11-21T12:41:14.797+00:00 info a";
   const std::string second = "2026-11-21T14:41:14.798+02:00 info b";
