@@ -47,12 +47,19 @@ bool Says(const rocksdb::Status& status, const char* text) {
   return status.IsIOError() && status.ToString().find(text) != std::string::npos;
 }
 
+// RocksDB calls a journal corrupted if it could not ask for the size of a table, and quotes why.
+bool IsFailedAccess(const rocksdb::Status& status) {
+  const std::string text = status.ToString();
+  return text.find("IO error") != std::string::npos &&
+         text.find("No such file") == std::string::npos;
+}
+
 absl::StatusCode CodeOf(const rocksdb::Status& status) {
   if (status.IsNoSpace() || status.subcode() == rocksdb::Status::kSpaceLimit) {
     return absl::StatusCode::kResourceExhausted;
   }
   if (status.IsNotFound() || status.IsPathNotFound()) return absl::StatusCode::kNotFound;
-  if (status.IsCorruption()) return absl::StatusCode::kDataLoss;
+  if (status.IsCorruption() && !IsFailedAccess(status)) return absl::StatusCode::kDataLoss;
   // Not Unavailable: callers retry that, and a disk that has failed must not be used further.
   return absl::StatusCode::kInternal;
 }

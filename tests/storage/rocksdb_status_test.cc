@@ -47,6 +47,16 @@ TEST(RocksdbStatusTest, EachKindOfFailureHasItsCode) {
   EXPECT_EQ(FromRocksdb(Status::PathNotFound(), "x").code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(FromRocksdb(Status::Corruption(), "x").code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(FromRocksdb(Status::IOError(), "x").code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(FromRocksdb(Status::Corruption("Can't access /8.sst: IO error: while stat a file for "
+                                           "size: /8.sst: Input/output error"),
+                        "x")
+                .code(),
+            absl::StatusCode::kInternal);
+  EXPECT_EQ(FromRocksdb(Status::Corruption("Can't access /8.sst: IO error: No such file or "
+                                           "directory: while stat a file for size: /8.sst"),
+                        "x")
+                .code(),
+            absl::StatusCode::kDataLoss);
 }
 
 TEST(RocksdbStatusTest, TheMessageHasTheActionAndTheCause) {
