@@ -1,6 +1,7 @@
 #include "cli/job_file.h"
 
 #include <filesystem>
+#include <initializer_list>
 #include <set>
 
 #include "cli/files.h"
@@ -217,13 +218,24 @@ TEST(JobFileTest, EveryMistakeAboutTrainingHasItsOwnMessage) {
 
 // Arguments of Keras's fit and compile have the same name here, or the message says what replaces
 // them. A file that follows the message is accepted.
+struct KerasWord {
+  const char* pointer;
+  json value;
+  const char* answer;
+  const char* right;  // A merge patch (RFC 7386).
+};
+
+void ExpectAnswers(std::initializer_list<KerasWord> words) {
+  for (const KerasWord& word : words) {
+    EXPECT_THAT(RefusalWith(word.pointer, word.value), HasSubstr(word.answer)) << word.pointer;
+    json job = GoodJob();
+    job.merge_patch(json::parse(word.right));
+    EXPECT_EQ(Refusal(job.dump()), "accepted") << word.right;
+  }
+}
+
 TEST(JobFileTest, AWordOfKerasIsAnsweredWithWhatToSayHere) {
-  const struct {
-    const char* pointer;
-    json value;
-    const char* answer;
-    const char* right;  // A merge patch (RFC 7386).
-  } cases[] = {
+  ExpectAnswers({
       {"/batch", 8, R"(here it is "batch_size")", R"({"batch_size": 8})"},
       {"/batchsize", 8, R"(did you mean "batch_size"?)", R"({"batch_size": 8})"},
       {"/epoch", 8, R"(did you mean "epochs"?)", R"({"epochs": 8})"},
@@ -255,6 +267,23 @@ TEST(JobFileTest, AWordOfKerasIsAnsweredWithWhatToSayHere) {
       {"/loss_weight", 2, R"(did you mean "loss_weights"?)", R"({"loss_weights": 2})"},
       {"/save_freq", 100, R"(say "checkpoint": {"every_steps": 200})",
        R"({"checkpoint": {"every_steps": 200}})"},
+      {"/callbacks",
+       {{{"name", "TensorBoard"}, {"log_dir", "logs"}}},
+       "callbacks[0].name: unknown callback 'TensorBoard'; ",
+       R"({"callbacks": []})"},
+      {"/callbacks",
+       {{{"name", "ModelCheckpoint"}, {"filepath", "best.keras"}}},
+       "leave it out",
+       R"({"callbacks": [{"name": "ModelCheckpoint", "save_best_only": true}]})"},
+      {"/loss",
+       {{"class_name", "BinaryCrossentropy"}, {"config", json::object()}},
+       "loss.class_name: unknown field; name and arguments stand in one object",
+       R"({"loss": {"name": "BinaryCrossentropy", "from_logits": true}})"},
+  });
+}
+
+TEST(JobFileTest, AWordOfADatasetOrAPartitionerIsAnsweredWithWhatToSayHere) {
+  ExpectAnswers({
       {"/train/normalize", true, R"(here it is "standardize")",
        R"({"train": {"standardize": true}})"},
       {"/train/idx/x", "x", R"(here it is "features")", "{}"},
@@ -288,25 +317,7 @@ TEST(JobFileTest, AWordOfKerasIsAnsweredWithWhatToSayHere) {
       {"/placement", "round_robin", R"(say "partitioner": {"placement": "round_robin"})",
        R"({"partitioner": {"placement": "round_robin"}})"},
       {"/train/features", "x", "it is a field of the format", "{}"},
-      {"/callbacks",
-       {{{"name", "TensorBoard"}, {"log_dir", "logs"}}},
-       "callbacks[0].name: unknown callback 'TensorBoard'; ",
-       R"({"callbacks": []})"},
-      {"/callbacks",
-       {{{"name", "ModelCheckpoint"}, {"filepath", "best.keras"}}},
-       "leave it out",
-       R"({"callbacks": [{"name": "ModelCheckpoint", "save_best_only": true}]})"},
-      {"/loss",
-       {{"class_name", "BinaryCrossentropy"}, {"config", json::object()}},
-       "loss.class_name: unknown field; name and arguments stand in one object",
-       R"({"loss": {"name": "BinaryCrossentropy", "from_logits": true}})"},
-  };
-  for (const auto& one : cases) {
-    EXPECT_THAT(RefusalWith(one.pointer, one.value), HasSubstr(one.answer)) << one.pointer;
-    json job = GoodJob();
-    job.merge_patch(json::parse(one.right));
-    EXPECT_EQ(Refusal(job.dump()), "accepted") << one.right;
-  }
+  });
 }
 
 TEST(JobFileTest, AJobGoesOnFromAnotherJobOrFromAFile) {
