@@ -124,11 +124,11 @@ int FaultOf(const char* operation, int descriptor) {
   return PathOf(descriptor, path) ? FaultOf(operation, path) : 0;
 }
 
-// ---- The record of PowerFailure: lines "OPERATION NUMBER PATH PATH" in the order of the
-// operations; no spaces in paths. A change is recorded before it is made, a sync after it.
+// ---- Records: lines "OPERATION NUMBER PATH PATH" in the order of the operations; no spaces in
+// paths.
 
-void Record(const char* operation, long number, const char* path, const char* other = "-") {
-  const char* const record = getenv("CAIRN_RECORD_SYNCS");
+void RecordIn(const char* record, const char* operation, long number, const char* path,
+              const char* other = "-") {
   if (record == nullptr || strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/", 5) == 0) {
     return;
   }
@@ -143,6 +143,11 @@ void Record(const char* operation, long number, const char* path, const char* ot
   errno = saved;
 }
 
+// The record of PowerFailure. A change is recorded before it is made, a sync after it.
+void Record(const char* operation, long number, const char* path, const char* other = "-") {
+  RecordIn(getenv("CAIRN_RECORD_SYNCS"), operation, number, path, other);
+}
+
 // The bytes of a file; -1: there is none.
 long SizeOf(const char* path) {
   struct stat status;
@@ -153,6 +158,7 @@ long SizeOf(const char* path) {
 }
 
 void RecordOpen(const char* path, int flags) {
+  RecordIn(getenv("CAIRN_RECORD_OPENS"), "open", getpid(), path);
   if (getenv("CAIRN_RECORD_SYNCS") == nullptr || (flags & O_ACCMODE) == O_RDONLY) return;
   const long size = SizeOf(path);
   if (size < 0 && (flags & O_CREAT) == 0) return;

@@ -37,6 +37,9 @@ class FaultyFiles {
   const std::string rules_;
 };
 
+// A process with the same library appends a line "open PID PATH -" for each file that it opens to
+// the file that the environment variable CAIRN_RECORD_OPENS names.
+
 // Does to files what a power failure does. Processes with the same library append to the record
 // file, which the environment variable CAIRN_RECORD_SYNCS names, what they create, rename and sync.
 class PowerFailure {

@@ -58,15 +58,15 @@ int64_t Sum(const Counts& counts) {
 class ManyFiles : public ::testing::TestWithParam<int> {
  protected:
   ManyFiles() : cluster_(/*ps_count=*/2, workers()) {
-    setenv("LD_PRELOAD", ProgramPath("tests/common/preloaded_opened_files.so").c_str(), 1);
-    setenv("CAIRN_RECORD_OPENED_FILES", cluster_.folder("opened").c_str(), 1);
+    setenv("LD_PRELOAD", ProgramPath("tests/common/preloaded_faulty_files.so").c_str(), 1);
+    setenv("CAIRN_RECORD_OPENS", cluster_.folder("opened").c_str(), 1);
     std::filesystem::create_directories(cluster_.folder("spool"));
     // 1 MiB, which is less than any of the data sets.
     cluster_.AddFlags("worker", {"--data_memory", "1", "--spool", cluster_.folder("spool")});
   }
   ~ManyFiles() override {
     unsetenv("LD_PRELOAD");
-    unsetenv("CAIRN_RECORD_OPENED_FILES");
+    unsetenv("CAIRN_RECORD_OPENS");
   }
 
   static int workers() { return GetParam(); }
@@ -170,8 +170,8 @@ class ManyFiles : public ::testing::TestWithParam<int> {
   Counts Readings(const std::string& extension, int opens, int inspection) const {
     Counts counts;
     std::ifstream record(cluster_.folder("opened"));
-    std::string path;
-    for (pid_t pid = 0; record >> pid >> path;) {
+    std::string operation, path, other;
+    for (pid_t pid = 0; record >> operation >> pid >> path >> other;) {
       if (path.starts_with(data()) && path.ends_with(extension)) ++counts[pid][path];
     }
     // No other process has opened as many.
