@@ -15,7 +15,7 @@ import xml.etree.ElementTree as ElementTree
 
 
 def test_results(events):
-    """Yields (label, status, test.xml or None) of the last attempt of every target."""
+    """Returns (label, status, test.xml) of the last attempt of every shard of every target."""
     results = {}
     for line in events.read_text().splitlines():
         event = json.loads(line)
@@ -24,8 +24,9 @@ def test_results(events):
         result = event["testResult"]
         outputs = {o["name"]: o.get("uri", "") for o in result.get("testActionOutput", [])}
         path = urllib.parse.unquote(urllib.parse.urlparse(outputs.get("test.xml", "")).path)
-        results[event["id"]["testResult"]["label"]] = (result.get("status", ""), path)
-    return [(label, status, path) for label, (status, path) in sorted(results.items())]
+        test = event["id"]["testResult"]
+        results[test["label"], test.get("shard", 0)] = (result.get("status", ""), path)
+    return [(label, status, path) for (label, _), (status, path) in sorted(results.items())]
 
 
 def count_cases(label, path):
