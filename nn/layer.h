@@ -80,6 +80,8 @@ class Layer {
   // True if Keras uses a mask here and this layer does not: a model in which it has one is
   // rejected.
   virtual bool refuses_mask() const { return false; }
+  // True if the layers behind this one in the model see no mask of its inputs.
+  virtual bool removes_masks() const { return false; }
 
  protected:
   Layer(Base base, TensorSpec output, std::vector<LayerVariable> variables)

@@ -216,6 +216,9 @@ absl::Status Model::ConnectMasks(Node* node) {
     made = masks_[node->inputs[0]];
   }
   masks_.push_back(made);
+  for (size_t i = 0; layer.removes_masks() && i < node->inputs.size(); ++i) {
+    masks_[node->inputs[i]] = -1;
+  }
   return absl::OkStatus();
 }
 

@@ -74,6 +74,7 @@ class LayerWriters {
       {"LayerOutput", &Writer::LayerOutput},
       {"LeakyReLU", &Writer::OnlyActivation},
       {"Log", &Writer::OnlyActivation},
+      {"Masking", &Writer::Masking},
       {"MaxPooling1D", &Writer::Pooling},
       {"MaxPooling2D", &Writer::Pooling},
       {"Maximum", &Writer::Merge},

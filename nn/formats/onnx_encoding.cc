@@ -120,7 +120,7 @@ OnnxOutputs ReadOnnxLabelEncoder(const OnnxCall& call) {
 OnnxOutputs ReadOnnxPartOfEncoding(const OnnxCall&) {
   return Error(
       "is only read as a part of an encoding of categories, as Cairn writes CategoryEncoding and "
-      "StringLookup");
+      "StringLookup; masks are not read");
 }
 
 OnnxOutputs ReadOnnxEncoding(const OnnxCall& call, const OnnxEncoding& encoding) {

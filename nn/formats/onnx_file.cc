@@ -10,27 +10,22 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "nn/formats/graph_writer.h"
 #include "nn/formats/layer_writers.h"
 #include "nn/formats/onnx_graph.h"
 #include "nn/layers/activation_layer.h"
-#include "nn/layers/affine.h"
-#include "nn/layers/attention.h"
-#include "nn/layers/batch_normalization.h"
 #include "nn/layers/category_encoding.h"
 #include "nn/layers/concatenate.h"
-#include "nn/layers/conv2d.h"
 #include "nn/layers/conv2d_transpose.h"
 #include "nn/layers/dot.h"
 #include "nn/layers/global_pooling.h"
 #include "nn/layers/input.h"
 #include "nn/layers/layer_normalization.h"
-#include "nn/layers/layer_output.h"
 #include "nn/layers/merge.h"
 #include "nn/layers/pooling2d.h"
 #include "nn/layers/rearranging.h"
 #include "nn/layers/recurrent.h"
 #include "nn/layers/resizing.h"
-#include "nn/layers/separable_conv2d.h"
 #include "nn/layers/string_lookup.h"
 #include "nn/layers/window.h"
 #include "nn/model.h"
@@ -64,10 +59,10 @@ std::vector<float> Transposed(const std::vector<float>& values, const Shape& sha
   return result;
 }
 
-class Writer {
+class Writer final : public GraphWriter {
  public:
   Writer(const proto::ModelSpec& spec, const Model& model, absl::Span<const NamedTensor> weights)
-      : spec_(spec), model_(model), weights_(weights), graph_(spec.name()) {}
+      : GraphWriter("an ONNX export", spec, model, weights), graph_(spec.name()) {}
 
   absl::StatusOr<std::string> Write() {
     for (const int node : model_.input_nodes()) {
@@ -94,48 +89,94 @@ class Writer {
   friend class LayerWriters<Writer>;
   using Maker = LayerWriters<Writer>::Write;
 
-  absl::StatusOr<std::string> WriteLayer() {
+  Written WriteLayer() {
     const Maker write = LayerWriters<Writer>::Find(layer().class_name());
-    if (write == nullptr) return Refuse("an ONNX export does not have this layer");
-    for (const int mask : model_.nodes()[node_].masks) {
-      if (mask >= 0) return Refuse("an ONNX export has no masks (mask_zero)");
-    }
+    if (write == nullptr) return Refuse("does not have this layer");
     return (this->*write)();
   }
 
-  const Layer& layer() const { return *model_.nodes()[node_].layer; }
-  template <typename T>
-  const T& As() const {
-    return static_cast<const T&>(layer());
+  std::string Constant(const Shape& shape, const std::vector<float>& values,
+                       const std::string& weight) override {
+    return graph_.Constant(shape, values, weight);
+  }
+  std::string Add(const std::string& x, const std::string& y) override {
+    return graph_.Add("Add", {x, y});
+  }
+  std::string Subtract(const std::string& x, const std::string& y) override {
+    return graph_.Add("Sub", {x, y});
+  }
+  std::string Multiply(const std::string& x, const std::string& y) override {
+    return graph_.Add("Mul", {x, y});
+  }
+  std::string Divide(const std::string& x, const std::string& y) override {
+    return graph_.Add("Div", {x, y});
+  }
+  std::string Larger(const std::string& x, const std::string& y) override {
+    return graph_.Add("Max", {x, y});
+  }
+  std::string Product(const std::string& x, const std::string& y) override {
+    return graph_.Add("MatMul", {x, y});
+  }
+  std::string Einsum(const char* equation, const std::string& x, const std::string& y) override {
+    return graph_.Add("Einsum", {x, y}, {{"equation", equation}});
+  }
+  std::string Cast(const std::string& x, onnx::TensorProto::DataType type) {
+    return graph_.Add("Cast", {x}, {{"to", int64_t{type}}});
+  }
+  std::string IsNot(const std::string& x, float value) override {
+    const std::string is_value = graph_.Add("Equal", {x, graph_.Scalar(value)});
+    return Cast(graph_.Add("Not", {is_value}), onnx::TensorProto::FLOAT);
+  }
+  std::string Select(const std::string& mask, const std::string& x, const std::string& y) override {
+    return graph_.Add("Where", {Cast(mask, onnx::TensorProto::BOOL), x, y});
+  }
+  std::string Sum(const std::string& x, int axis) override {
+    return graph_.Add("ReduceSum", {x, graph_.Integers({axis})}, {{"keepdims", int64_t{0}}});
+  }
+  std::string WithShape(const std::string& x, const Shape& shape) override {
+    return graph_.Reshape(x, shape);
+  }
+  std::string Transpose(const std::string& x, const std::vector<int>& order) override {
+    return graph_.Add("Transpose", {x}, {{"perm", Ints(order.begin(), order.end())}});
+  }
+  std::string Join(const std::vector<std::string>& values, int axis) override {
+    return graph_.Add("Concat", values, {{"axis", int64_t{axis}}});
+  }
+  std::vector<std::string> Split(const std::string& x, int64_t parts) override {
+    return graph_.AddSeveral("Split", {x}, {{"axis", int64_t{1}}}, static_cast<int>(parts));
+  }
+  std::vector<std::string> Steps(const std::string& sequence, int64_t count) override {
+    std::vector<std::string> steps = Split(sequence, count);
+    const std::string axis = graph_.Integers({1});
+    for (std::string& step : steps) step = graph_.Add("Squeeze", {step, axis});
+    return steps;
+  }
+  std::string Sequence(const std::vector<std::string>& steps) override {
+    std::vector<std::string> sequences;
+    const std::string axis = graph_.Integers({1});
+    for (const std::string& step : steps) {
+      sequences.push_back(graph_.Add("Unsqueeze", {step, axis}));
+    }
+    return Join(sequences, 1);
+  }
+  std::string Reversed(const std::string& sequence) override {
+    constexpr int64_t kBeforeFirst = std::numeric_limits<int64_t>::min();
+    return graph_.Add("Slice", {sequence, graph_.Integers({-1}), graph_.Integers({kBeforeFirst}),
+                                graph_.Integers({1}), graph_.Integers({-1})});
+  }
+  std::string FloatOf(int node) override {
+    if (model_.nodes()[node].layer->output().type != proto::INT32) return values_[node];
+    return Cast(values_[node], onnx::TensorProto::FLOAT);
+  }
+  // Images have their channels last, and ONNX has them first.
+  std::string ToImage(const std::string& x, const Shape& image) override {
+    return Transpose(graph_.Reshape(x, image), {0, 3, 1, 2});
+  }
+  std::string FromImage(const std::string& image) override {
+    return graph_.Reshape(Transpose(image, {0, 2, 3, 1}), layer().output().shape);
   }
 
-  absl::Status Refuse(const char* reason) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat("layer '", layer().name(), "' (", layer().class_name(), "): ", reason));
-  }
-
-  // An input of the layer, as floats.
-  std::string In(int i = 0) {
-    const int input = model_.nodes()[node_].inputs[i];
-    if (model_.nodes()[input].layer->output().type != proto::INT32) return values_[input];
-    return graph_.Add("Cast", {values_[input]}, {{"to", int64_t{onnx::TensorProto::FLOAT}}});
-  }
-
-  const std::vector<float>& Values(int variable) const {
-    return weights_[model_.nodes()[node_].first_variable + variable].values;
-  }
-  const Shape& VariableShape(int variable) const {
-    return layer().variables()[variable].spec.shape;
-  }
-  // The name of a variable, which a constant has that is nothing but its values.
-  const std::string& WeightName(int variable) const {
-    return weights_[model_.nodes()[node_].first_variable + variable].name;
-  }
-  std::string Weight(int variable) {
-    return graph_.Constant(VariableShape(variable), Values(variable), WeightName(variable));
-  }
-
-  std::string Activate(const Activation& activation, const std::string& x) {
+  std::string Activate(const Activation& activation, const std::string& x) override {
     using Kind = Activation::Kind;
     switch (activation.kind) {
       case Kind::kLinear:
@@ -229,25 +270,15 @@ class Writer {
     return graph_.Add("Min", {y, graph_.Scalar(activation.max_value)});
   }
 
-  absl::StatusOr<std::string> Input() { return layer().name(); }
-  absl::StatusOr<std::string> Identity() { return graph_.Reshape(In(), layer().output().shape); }
-  absl::StatusOr<std::string> Same() { return In(); }
-  absl::StatusOr<std::string> Reshape() { return graph_.Reshape(In(), layer().output().shape); }
-  absl::StatusOr<std::string> OnlyActivation() { return Activate(layer().activation(), In()); }
-  absl::StatusOr<std::string> PRelu() { return graph_.Add("PRelu", {In(), Weight(0)}); }
+  Written Input() { return layer().name(); }
+  Written Identity() { return graph_.Reshape(In(), layer().output().shape); }
+  Written Same() { return In(); }
+  Written Reshape() { return graph_.Reshape(In(), layer().output().shape); }
+  Written OnlyActivation() { return Activate(layer().activation(), In()); }
+  Written PRelu() { return graph_.Add("PRelu", {In(), Weight(0)}); }
 
-  std::string WithBias(const std::string& x, int variable) {
-    const bool has_bias = static_cast<int>(layer().variables().size()) > variable;
-    return has_bias ? graph_.Add("Add", {x, Weight(variable)}) : x;
-  }
-
-  absl::StatusOr<std::string> Dense() {
-    const std::string product = graph_.Add("MatMul", {In(), Weight(0)});
-    return Activate(layer().activation(), WithBias(product, 1));
-  }
-
-  absl::StatusOr<std::string> Embedding() {
-    const std::string ids = values_[model_.nodes()[node_].inputs[0]];
+  Written Embedding() {
+    const std::string ids = values_[node().inputs[0]];
     return graph_.Add(
         "Gather",
         {Weight(0), graph_.Add("Cast", {ids}, {{"to", int64_t{onnx::TensorProto::INT64}}})});
@@ -269,61 +300,28 @@ class Writer {
     return graph_.Add("ReduceMax", {vectors}, {{"axes", Ints{-2}}, {"keepdims", int64_t{0}}});
   }
 
-  absl::StatusOr<std::string> CategoryEncoding() {
+  Written CategoryEncoding() {
     using Mode = CategoryEncodingLayer::Mode;
     const auto& encoding = As<CategoryEncodingLayer>();
     return Encode(graph_.Add("Floor", {In()}), encoding.tokens(), encoding.mode() == Mode::kCount);
   }
 
   // A vocabulary without an index for other texts gives them NaN.
-  absl::StatusOr<std::string> StringLookup() {
+  Written StringLookup() {
     using Mode = StringLookupLayer::Mode;
     const auto& lookup = As<StringLookupLayer>();
     std::vector<float> indices(lookup.vocabulary().size());
     std::iota(indices.begin(), indices.end(), lookup.takes_unknown() ? 1.0f : 0.0f);
     const float unknown = lookup.takes_unknown() ? 0 : std::numeric_limits<float>::quiet_NaN();
-    const std::string index =
-        graph_.AddMl("LabelEncoder", {values_[model_.nodes()[node_].inputs[0]]},
-                     {{"keys_strings", lookup.vocabulary()},
-                      {"values_floats", indices},
-                      {"default_float", unknown}});
+    const std::string index = graph_.AddMl("LabelEncoder", {values_[node().inputs[0]]},
+                                           {{"keys_strings", lookup.vocabulary()},
+                                            {"values_floats", indices},
+                                            {"default_float", unknown}});
     if (lookup.mode() == Mode::kInt) return index;
     return Encode(index, lookup.tokens(), lookup.mode() == Mode::kCount);
   }
 
-  absl::StatusOr<std::string> Affine() {
-    const auto& affine = As<AffineLayer>();
-    std::vector<double> scales = affine.scales();
-    std::vector<double> offsets = affine.offsets();
-    for (size_t i = 0; affine.has_variables() && i < Values(0).size(); ++i) {
-      scales.push_back(AffineLayer::ScaleOf(Values(1)[i]));
-      offsets.push_back(-Values(0)[i] * scales.back());
-    }
-    return ScaleAndShift(In(), scales, offsets);
-  }
-
-  std::string ScaleAndShift(const std::string& x, const std::vector<double>& scales,
-                            const std::vector<double>& offsets) {
-    const auto constant = [this](const std::vector<double>& numbers) {
-      return graph_.Constant({static_cast<int64_t>(numbers.size())},
-                             std::vector<float>(numbers.begin(), numbers.end()));
-    };
-    return graph_.Add("Add", {graph_.Add("Mul", {x, constant(scales)}), constant(offsets)});
-  }
-
-  absl::StatusOr<std::string> BatchNormalization() {
-    const auto& norm = As<BatchNormalizationLayer>();
-    std::vector<double> scales, offsets;
-    for (size_t i = 0; i < Values(norm.moving_mean()).size(); ++i) {
-      const double gamma = norm.gamma() < 0 ? 1 : Values(norm.gamma())[i];
-      const double beta = norm.beta() < 0 ? 0 : Values(norm.beta())[i];
-      scales.push_back(gamma / std::sqrt(Values(norm.moving_variance())[i] + norm.epsilon()));
-      offsets.push_back(beta - Values(norm.moving_mean())[i] * scales.back());
-    }
-    return ScaleAndShift(In(), scales, offsets);
-  }
-
-  absl::StatusOr<std::string> LayerNormalization() {
+  Written LayerNormalization() {
     const auto& norm = As<LayerNormalizationLayer>();
     const Shape width = {norm.width()};
     const std::string scale =
@@ -338,7 +336,8 @@ class Writer {
     return graph_.Reshape(normal, layer().output().shape);
   }
 
-  absl::StatusOr<std::string> Merge() {
+  Written Merge() {
+    MergeMasks();
     using Kind = MergeLayer::Kind;
     std::vector<std::string> inputs;
     for (size_t i = 0; i < layer().inputs().size(); ++i) inputs.push_back(In(i));
@@ -361,32 +360,23 @@ class Writer {
     return result;
   }
 
-  absl::StatusOr<std::string> Concatenate() {
+  Written Concatenate() {
+    MergeMasks();
     std::vector<std::string> inputs;
     for (size_t i = 0; i < layer().inputs().size(); ++i) inputs.push_back(In(i));
-    return graph_.Add("Concat", inputs, {{"axis", As<ConcatenateLayer>().axis() + 1}});
+    return Join(inputs, static_cast<int>(As<ConcatenateLayer>().axis()) + 1);
   }
 
-  absl::StatusOr<std::string> Dot() {
+  Written Dot() {
     const auto& dot = As<DotLayer>();
-    if (dot.normalizes()) return Refuse("an ONNX export has no Dot that normalizes");
+    if (dot.normalizes()) return Refuse("has no Dot that normalizes");
     std::string sides[2];
     for (int i = 0; i < 2; ++i) {
       const DotLayer::Side& side = dot.sides()[i];
       sides[i] = graph_.Reshape(In(i), {side.outer, side.length, side.inner});
     }
-    const std::string product =
-        graph_.Add("Einsum", {sides[0], sides[1]}, {{"equation", "buvw,bxvy->buwxy"}});
+    const std::string product = Einsum("buvw,bxvy->buwxy", sides[0], sides[1]);
     return graph_.Reshape(product, layer().output().shape);
-  }
-
-  // Images have their channels last, and ONNX has them first.
-  std::string ChannelsFirst(const std::string& x, const Shape& image) {
-    return graph_.Add("Transpose", {graph_.Reshape(x, image)}, {{"perm", Ints{0, 3, 1, 2}}});
-  }
-  std::string ChannelsLast(const std::string& x) {
-    const std::string last = graph_.Add("Transpose", {x}, {{"perm", Ints{0, 2, 3, 1}}});
-    return graph_.Reshape(last, layer().output().shape);
   }
 
   static Ints Pads(const Window& window) {
@@ -397,7 +387,7 @@ class Writer {
 
   // `x` has its channels first, and so has the result. `filters` are those of all groups.
   std::string Convolve(const std::string& x, const Window& window, int variable, int64_t filters,
-                       int64_t groups) {
+                       int64_t groups) override {
     const Shape shape = {
         window.size[0], window.size[1],
         static_cast<int64_t>(Values(variable).size()) / (window.size[0] * window.size[1] * filters),
@@ -412,23 +402,7 @@ class Writer {
                        {"strides", Both(window.strides)}});
   }
 
-  absl::StatusOr<std::string> Convolution() {
-    const auto& conv = As<Conv2DLayer>();
-    const std::string x = ChannelsFirst(In(), conv.input_image());
-    const std::string y = Convolve(x, conv.window(), 0, conv.output_image()[2], conv.groups());
-    return Activate(layer().activation(), WithBias(ChannelsLast(y), 1));
-  }
-
-  absl::StatusOr<std::string> SeparableConvolution() {
-    const auto& conv = As<SeparableConv2DLayer>();
-    const std::string x = ChannelsFirst(In(), conv.input_image());
-    const std::string between =
-        Convolve(x, conv.window(), 0, conv.between_image()[2], conv.input_image()[2]);
-    const std::string y = Convolve(between, Window(), 1, conv.output_image()[2], 1);
-    return Activate(layer().activation(), WithBias(ChannelsLast(y), 2));
-  }
-
-  absl::StatusOr<std::string> TransposedConvolution() {
+  Written TransposedConvolution() {
     const auto& conv = As<Conv2DTransposeLayer>();
     const Window& window = conv.window();
     const Shape shape = {window.size[0], window.size[1], conv.output_image()[2],
@@ -446,28 +420,28 @@ class Writer {
       pads[2 + axis] = std::max<int64_t>(0, after);
       extra[axis] = std::max<int64_t>(0, -after);
     }
-    const std::string y =
-        graph_.Add("ConvTranspose", {ChannelsFirst(In(), conv.input_image()), kernel},
-                   {{"dilations", Both(window.dilation)},
-                    {"output_padding", extra},
-                    {"pads", pads},
-                    {"strides", Both(window.strides)}});
-    return Activate(layer().activation(), WithBias(ChannelsLast(y), 1));
+    const std::string y = graph_.Add("ConvTranspose", {ToImage(In(), conv.input_image()), kernel},
+                                     {{"dilations", Both(window.dilation)},
+                                      {"output_padding", extra},
+                                      {"pads", pads},
+                                      {"strides", Both(window.strides)}});
+    return Activate(layer().activation(), WithBias(FromImage(y), 1));
   }
 
-  absl::StatusOr<std::string> Pooling() {
+  Written Pooling() {
     const auto& pooling = As<Pooling2DLayer>();
     const Window& window = pooling.window();
     const bool is_maximum = pooling.kind() == Pooling2DLayer::Kind::kMaximum;
-    const std::string y = graph_.Add(is_maximum ? "MaxPool" : "AveragePool",
-                                     {ChannelsFirst(In(), pooling.input_image())},
-                                     {{"kernel_shape", Both(window.size)},
-                                      {"pads", Pads(window)},
-                                      {"strides", Both(window.strides)}});
-    return ChannelsLast(y);
+    const std::string y =
+        graph_.Add(is_maximum ? "MaxPool" : "AveragePool", {ToImage(In(), pooling.input_image())},
+                   {{"kernel_shape", Both(window.size)},
+                    {"pads", Pads(window)},
+                    {"strides", Both(window.strides)}});
+    return FromImage(y);
   }
 
-  absl::StatusOr<std::string> GlobalPooling() {
+  Written GlobalPooling() {
+    if (!MaskOf(0).empty()) return MaskedMean();
     const bool is_maximum = As<GlobalPoolingLayer>().kind() == GlobalPoolingLayer::Kind::kMaximum;
     Ints axes(layer().inputs()[0].shape.size() - 1);
     std::iota(axes.begin(), axes.end(), 1);
@@ -477,7 +451,7 @@ class Writer {
   }
 
   // A negative padding crops.
-  absl::StatusOr<std::string> Pad() {
+  Written Pad() {
     Ints before = {0}, after = {0};
     for (const AxisMapping& mapping : As<RearrangingLayer>().mappings()) {
       before.push_back(mapping.offset);
@@ -487,7 +461,7 @@ class Writer {
     return graph_.Add("Pad", {In(), graph_.Integers(before)});
   }
 
-  absl::StatusOr<std::string> Permute() {
+  Written Permute() {
     Ints order = {0};
     const auto& fields = spec_.layers(node_).config().fields();
     for (const auto& dimension : fields.at("dims").list_value().values()) {
@@ -496,65 +470,32 @@ class Writer {
     return graph_.Add("Transpose", {In()}, {{"perm", order}});
   }
 
-  absl::StatusOr<std::string> Repeat() {
+  Written Repeat() {
     const Shape& shape = layer().output().shape;
     return graph_.Add(
         "Expand", {graph_.Reshape(In(), {1, shape[1]}), graph_.Integers({1, shape[0], shape[1]})});
   }
 
-  absl::StatusOr<std::string> Resizing() {
+  Written Resizing() {
     const Resize& resize = As<ResizingLayer>().resize();
     Shape image = layer().inputs()[0].shape;
     Ints sizes = {image.back()};
     for (const ResizedAxis& axis : resize.axes) {
       if (axis.start != 0 || axis.extent != axis.input) {
-        return Refuse("an ONNX export has no Resizing that crops");
+        return Refuse("has no Resizing that crops");
       }
       sizes.push_back(axis.output);
     }
     image = {resize.axes[0].input, resize.axes[1].input, image.back()};
     // Sizes include the batch, which is not known: the channels are the first axis of each image.
-    const std::string x = ChannelsFirst(In(), image);
+    const std::string x = ToImage(In(), image);
     const std::string scales = graph_.Constant({4}, {1, 1, static_cast<float>(sizes[1]) / image[0],
                                                      static_cast<float>(sizes[2]) / image[1]});
     std::vector<OnnxGraph::Attribute> attributes = {
         {"coordinate_transformation_mode", "half_pixel"},
         {"mode", resize.nearest ? "nearest" : "linear"}};
     if (resize.nearest) attributes.push_back({"nearest_mode", "round_prefer_ceil"});
-    return ChannelsLast(graph_.Add("Resize", {x, "", scales}, attributes));
-  }
-
-  std::string Einsum(const char* equation, const std::string& a, const std::string& b) {
-    return graph_.Add("Einsum", {a, b}, {{"equation", equation}});
-  }
-
-  absl::StatusOr<std::string> Attention() {
-    using Part = AttentionLayer::Part;
-    const auto& attention = As<AttentionLayer>();
-    const auto project = [&](Part part) {
-      std::string y =
-          Einsum("bsw,whk->bshk", In(attention.input(part)), Weight(attention.kernel(part)));
-      if (attention.use_bias()) y = graph_.Add("Add", {y, Weight(attention.kernel(part) + 1)});
-      return graph_.Add("Transpose", {y}, {{"perm", Ints{0, 2, 1, 3}}});
-    };
-    const std::string query = graph_.Add(
-        "Mul", {project(Part::kQuery),
-                graph_.Scalar(1 / std::sqrt(static_cast<float>(attention.key_width())))});
-    std::string scores = Einsum("bhsk,bhtk->bhst", query, project(Part::kKey));
-    if (attention.is_causal()) {
-      std::vector<float> later;
-      for (int64_t i = 0; i < attention.steps(); ++i) {
-        for (int64_t j = 0; j < attention.positions(); ++j) later.push_back(j > i ? -1e9f : 0);
-      }
-      scores = graph_.Add(
-          "Add", {scores, graph_.Constant({attention.steps(), attention.positions()}, later)});
-    }
-    const std::string shares = graph_.Add("Softmax", {scores}, {{"axis", int64_t{-1}}});
-    const std::string values = Einsum("bhst,bhtv->bhsv", shares, project(Part::kValue));
-    const std::string y = Einsum("bhsv,hvo->bso", values, Weight(attention.kernel(Part::kOutput)));
-    return attention.use_bias()
-               ? graph_.Add("Add", {y, Weight(attention.kernel(Part::kOutput) + 1)})
-               : y;
+    return FromImage(graph_.Add("Resize", {x, "", scales}, attributes));
   }
 
   // The name of an activation in a recurrent operator; empty if it has none.
@@ -604,10 +545,8 @@ class Writer {
     return graph_.Constant({1, 2 * width}, bias);
   }
 
-  // One direction. Its outputs are that of the layer and, with return_state, the last states.
-  // `first_state` counts the states of the passes before it. A sequence that goes backwards has its
-  // last step first, as in Keras.
-  absl::StatusOr<std::vector<std::string>> Pass(const RecurrentPass& pass, int first_state) {
+  // ONNX's recurrent operators know lengths of sequences, but no masks.
+  absl::StatusOr<PassResult> Pass(const RecurrentPass& pass, int first_state) override {
     using Kind = RecurrentPass::Kind;
     const bool is_simple = pass.kind == Kind::kSimple;
     const bool is_gru = pass.kind == Kind::kGru;
@@ -623,8 +562,8 @@ class Writer {
       names.push_back(names.back());
       alphas.push_back(alphas.back());
     }
-    if (std::count(names.begin(), names.end(), "") > 0) {
-      return Refuse("a recurrent layer of ONNX does not have this activation");
+    if (!MaskOf(0).empty() || std::count(names.begin(), names.end(), "") > 0) {
+      return UnrolledPass(pass, first_state);
     }
     std::vector<OnnxGraph::Attribute> attributes = {
         {"activations", names},
@@ -634,7 +573,7 @@ class Writer {
         {"hidden_size", pass.units}};
     if (is_gru) attributes.push_back({"linear_before_reset", int64_t{pass.resets_after}});
     std::vector<std::string> inputs = {
-        graph_.Add("Transpose", {In()}, {{"perm", Ints{1, 0, 2}}}),
+        Transpose(In(), {1, 0, 2}),
         graph_.Constant({1, width, pass.input_width}, Gates(Values(pass.first_variable), pass),
                         WeightName(pass.first_variable)),
         graph_.Constant({1, width, pass.units}, Gates(Values(pass.first_variable + 1), pass),
@@ -649,68 +588,30 @@ class Writer {
       }
     }
     const char* const op = is_simple ? "RNN" : is_gru ? "GRU" : "LSTM";
-    std::vector<std::string> results;
+    PassResult result;
     if (recurrent.returns_states()) {
       // All steps, then the states.
-      results = graph_.AddSeveral(op, inputs, attributes, 1 + pass.states());
-      for (size_t i = 1; i < results.size(); ++i) {
-        results[i] = graph_.Reshape(results[i], {pass.units});
+      std::vector<std::string> outputs =
+          graph_.AddSeveral(op, inputs, attributes, 1 + pass.states());
+      for (size_t i = 1; i < outputs.size(); ++i) {
+        result.states.push_back(graph_.Reshape(outputs[i], {pass.units}));
       }
-      if (!recurrent.returns_sequences()) results[0] = results[1];
+      result.output = recurrent.returns_sequences() ? outputs[0] : result.states[0];
     } else if (recurrent.returns_sequences()) {
-      results = {graph_.Add(op, inputs, attributes)};
+      result.output = graph_.Add(op, inputs, attributes);
     } else {
-      results = {graph_.Reshape(graph_.Add(op, inputs, attributes, /*output=*/1), {pass.units})};
+      result.output =
+          graph_.Reshape(graph_.Add(op, inputs, attributes, /*output=*/1), {pass.units});
     }
-    if (!recurrent.returns_sequences()) return results;
+    if (!recurrent.returns_sequences()) return result;
     // (steps, directions, batch, units)
-    results[0] = graph_.Reshape(graph_.Add("Transpose", {results[0]}, {{"perm", Ints{2, 0, 1, 3}}}),
-                                {pass.steps, pass.units});
-    if (pass.goes_backwards) results[0] = Reversed(results[0]);
-    return results;
+    result.output =
+        graph_.Reshape(Transpose(result.output, {2, 0, 1, 3}), {pass.steps, pass.units});
+    if (pass.goes_backwards) result.output = Reversed(result.output);
+    return result;
   }
 
-  std::string Reversed(const std::string& sequence) {
-    constexpr int64_t kBeforeFirst = std::numeric_limits<int64_t>::min();
-    return graph_.Add("Slice", {sequence, graph_.Integers({-1}), graph_.Integers({kBeforeFirst}),
-                                graph_.Integers({1}), graph_.Integers({-1})});
-  }
-
-  absl::StatusOr<std::string> Recurrent() {
-    using Merge = RecurrentLayer::Merge;
-    const auto& recurrent = As<RecurrentLayer>();
-    const RecurrentPass& first = recurrent.passes()[0];
-    std::vector<std::string>& outputs = outputs_[node_];
-    CAIRN_ASSIGN_OR_RETURN(outputs, Pass(first, 0));
-    if (recurrent.passes().size() == 1) return outputs[0];
-    CAIRN_ASSIGN_OR_RETURN(const auto others, Pass(recurrent.passes()[1], first.states()));
-    outputs.insert(outputs.end(), others.begin() + 1, others.end());
-    const std::string other = recurrent.returns_sequences() ? Reversed(others[0]) : others[0];
-    std::string& y = outputs[0];
-    switch (recurrent.merge()) {
-      case Merge::kConcatenate:
-        return y = graph_.Add("Concat", {y, other}, {{"axis", int64_t{-1}}});
-      case Merge::kSum:
-        return y = graph_.Add("Add", {y, other});
-      case Merge::kMultiply:
-        return y = graph_.Add("Mul", {y, other});
-      case Merge::kAverage:
-        return y = graph_.Add("Mean", {y, other});
-    }
-    return y;
-  }
-
-  absl::StatusOr<std::string> LayerOutput() {
-    return outputs_.at(model_.nodes()[node_].inputs[0])[As<LayerOutputLayer>().index()];
-  }
-
-  const proto::ModelSpec& spec_;
-  const Model& model_;
-  const absl::Span<const NamedTensor> weights_;
   OnnxGraph graph_;
-  int node_ = 0;                                     // The layer that is written.
-  std::vector<std::string> values_;                  // By node: its output.
-  std::map<int, std::vector<std::string>> outputs_;  // By recurrent layer: what it returns.
 };
 
 }  // namespace

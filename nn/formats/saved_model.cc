@@ -10,27 +10,22 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "nn/formats/graph_writer.h"
 #include "nn/formats/layer_writers.h"
 #include "nn/formats/tensorflow_graph.h"
 #include "nn/layers/activation_layer.h"
-#include "nn/layers/affine.h"
-#include "nn/layers/attention.h"
-#include "nn/layers/batch_normalization.h"
 #include "nn/layers/category_encoding.h"
 #include "nn/layers/concatenate.h"
-#include "nn/layers/conv2d.h"
 #include "nn/layers/conv2d_transpose.h"
 #include "nn/layers/dot.h"
 #include "nn/layers/global_pooling.h"
 #include "nn/layers/input.h"
 #include "nn/layers/layer_normalization.h"
-#include "nn/layers/layer_output.h"
 #include "nn/layers/merge.h"
 #include "nn/layers/pooling2d.h"
 #include "nn/layers/rearranging.h"
 #include "nn/layers/recurrent.h"
 #include "nn/layers/resizing.h"
-#include "nn/layers/separable_conv2d.h"
 #include "nn/layers/string_lookup.h"
 #include "nn/layers/window.h"
 #include "nn/model.h"
@@ -43,14 +38,13 @@ namespace tf = ::cairn::tensorflow;
 
 // The largest message that protobuf reads, less a reserve for everything but the weights.
 constexpr int64_t kWeightBytesMax = (int64_t{1} << 31) - (int64_t{1} << 24);
-constexpr int64_t kStepsMax = 1000;
 
 using Ints = TensorflowGraph::Ints;
 
-class Writer {
+class Writer final : public GraphWriter {
  public:
   Writer(const proto::ModelSpec& spec, const Model& model, absl::Span<const NamedTensor> weights)
-      : spec_(spec), model_(model), weights_(weights) {}
+      : GraphWriter("a SavedModel export", spec, model, weights) {}
 
   absl::StatusOr<std::string> Write() {
     for (size_t i = 0; i < model_.nodes().size(); ++i) {
@@ -82,24 +76,10 @@ class Writer {
   friend class LayerWriters<Writer>;
   using Maker = LayerWriters<Writer>::Write;
 
-  absl::StatusOr<std::string> WriteLayer() {
+  Written WriteLayer() {
     const Maker write = LayerWriters<Writer>::Find(layer().class_name());
-    if (write == nullptr) return Refuse("a SavedModel export does not have this layer");
-    for (const int mask : model_.nodes()[node_].masks) {
-      if (mask >= 0) return Refuse("a SavedModel export has no masks (mask_zero)");
-    }
+    if (write == nullptr) return Refuse("does not have this layer");
     return (this->*write)();
-  }
-
-  const Layer& layer() const { return *model_.nodes()[node_].layer; }
-  template <typename T>
-  const T& As() const {
-    return static_cast<const T&>(layer());
-  }
-
-  absl::Status Refuse(const char* reason) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat("layer '", layer().name(), "' (", layer().class_name(), "): ", reason));
   }
 
   static tf::DataType InputType(const Layer& input) {
@@ -114,34 +94,84 @@ class Writer {
     TensorflowGraph::SetShape(shape, info->mutable_tensor_shape());
   }
 
-  const std::string& Value(int input) const { return values_[model_.nodes()[node_].inputs[input]]; }
+  const std::string& Value(int input) const { return values_[node().inputs[input]]; }
   // Only inputs of the graph are integers, or text, which StringLookup takes as it is.
   std::string AsFloat(const std::string& value) {
     return integers_.contains(value) ? graph_.Cast(value, tf::DT_INT32, tf::DT_FLOAT) : value;
   }
-  std::string In(int i = 0) { return AsFloat(Value(i)); }
+  std::string FloatOf(int node) override { return AsFloat(values_[node]); }
 
-  const std::vector<float>& Values(int variable) const {
-    return weights_[model_.nodes()[node_].first_variable + variable].values;
+  std::string Constant(const Shape& shape, const std::vector<float>& values,
+                       const std::string& /*weight*/) override {
+    return graph_.Constant(shape, values);
   }
-  std::string Weight(int variable) {
-    return graph_.Constant(layer().variables()[variable].spec.shape, Values(variable));
-  }
-
-  std::string Add(const std::string& x, const std::string& y) {
+  std::string Add(const std::string& x, const std::string& y) override {
     return graph_.Add("AddV2", {x, y});
   }
-  std::string Multiply(const std::string& x, const std::string& y) {
+  std::string Subtract(const std::string& x, const std::string& y) override {
+    return graph_.Add("Sub", {x, y});
+  }
+  std::string Multiply(const std::string& x, const std::string& y) override {
     return graph_.Add("Mul", {x, y});
   }
-  std::string Product(const std::string& x, const std::string& y) {
+  std::string Divide(const std::string& x, const std::string& y) override {
+    return graph_.Add("RealDiv", {x, y});
+  }
+  std::string Larger(const std::string& x, const std::string& y) override {
+    return graph_.Add("Maximum", {x, y});
+  }
+  std::string Product(const std::string& x, const std::string& y) override {
     return graph_.Add("BatchMatMulV2", {x, y});
   }
-  std::string Einsum(const char* equation, const std::string& x, const std::string& y) {
+  std::string Einsum(const char* equation, const std::string& x, const std::string& y) override {
     return graph_.Add("Einsum", {x, y}, {{"N", int64_t{2}}, {"equation", equation}});
   }
+  std::string IsNot(const std::string& x, float value) override {
+    return graph_.Cast(graph_.Add("NotEqual", {x, graph_.Scalar(value)}), tf::DT_BOOL,
+                       tf::DT_FLOAT);
+  }
+  std::string Select(const std::string& mask, const std::string& x, const std::string& y) override {
+    return graph_.Add("SelectV2", {graph_.Cast(mask, tf::DT_FLOAT, tf::DT_BOOL), x, y});
+  }
+  std::string Sum(const std::string& x, int axis) override {
+    return graph_.Reduce("Sum", x, {axis}, /*keeps=*/false);
+  }
+  std::string WithShape(const std::string& x, const Shape& shape) override {
+    return graph_.Reshape(x, shape);
+  }
+  std::string Transpose(const std::string& x, const std::vector<int>& order) override {
+    return graph_.Transpose(x, order);
+  }
+  std::string Join(const std::vector<std::string>& values, int axis) override {
+    return graph_.Concatenate(values, axis);
+  }
+  // The outputs of an operator.
+  static std::vector<std::string> Outputs(const std::string& name, int64_t count) {
+    std::vector<std::string> outputs;
+    for (int64_t i = 0; i < count; ++i) outputs.push_back(absl::StrCat(name, ":", i));
+    return outputs;
+  }
+  std::vector<std::string> Split(const std::string& x, int64_t parts) override {
+    return Outputs(graph_.Split(x, 1, parts), parts);
+  }
+  std::vector<std::string> Steps(const std::string& sequence, int64_t count) override {
+    return Outputs(graph_.Add("Unpack", {sequence}, {{"num", count}, {"axis", int64_t{1}}}), count);
+  }
+  std::string Sequence(const std::vector<std::string>& steps) override {
+    return graph_.Add("Pack", steps,
+                      {{"N", static_cast<int64_t>(steps.size())}, {"axis", int64_t{1}}});
+  }
+  std::string Reversed(const std::string& sequence) override {
+    return graph_.Add("ReverseV2", {sequence, graph_.Integers({1})}, {{"Tidx", tf::DT_INT32}});
+  }
+  std::string ToImage(const std::string& x, const Shape& image) override {
+    return graph_.Reshape(x, image);
+  }
+  std::string FromImage(const std::string& image) override {
+    return graph_.Reshape(image, layer().output().shape);
+  }
 
-  std::string Activate(const Activation& activation, const std::string& x) {
+  std::string Activate(const Activation& activation, const std::string& x) override {
     using Kind = Activation::Kind;
     switch (activation.kind) {
       case Kind::kLinear:
@@ -234,31 +264,22 @@ class Writer {
     return graph_.Add("Minimum", {y, graph_.Scalar(activation.max_value)});
   }
 
-  absl::StatusOr<std::string> Input() {
+  Written Input() {
     std::string value = graph_.Placeholder(layer().output().shape, InputType(layer()));
     if (layer().output().type == proto::INT32) integers_.insert(value);
     return value;
   }
-  absl::StatusOr<std::string> Identity() { return Value(0); }
-  absl::StatusOr<std::string> Same() { return Value(0); }
-  absl::StatusOr<std::string> Reshape() { return graph_.Reshape(In(), layer().output().shape); }
-  absl::StatusOr<std::string> OnlyActivation() { return Activate(layer().activation(), In()); }
-  absl::StatusOr<std::string> PRelu() {
+  Written Identity() { return Value(0); }
+  Written Same() { return Value(0); }
+  Written Reshape() { return graph_.Reshape(In(), layer().output().shape); }
+  Written OnlyActivation() { return Activate(layer().activation(), In()); }
+  Written PRelu() {
     const std::string x = In();
     const std::string negative = graph_.Add("Minimum", {x, graph_.Scalar(0)});
     return Add(graph_.Add("Relu", {x}), Multiply(negative, Weight(0)));
   }
 
-  std::string WithBias(const std::string& x, int variable) {
-    const bool has_bias = static_cast<int>(layer().variables().size()) > variable;
-    return has_bias ? Add(x, Weight(variable)) : x;
-  }
-
-  absl::StatusOr<std::string> Dense() {
-    return Activate(layer().activation(), WithBias(Product(In(), Weight(0)), 1));
-  }
-
-  absl::StatusOr<std::string> Embedding() {
+  Written Embedding() {
     std::string ids = Value(0);
     if (!integers_.contains(ids)) ids = graph_.Cast(ids, tf::DT_FLOAT, tf::DT_INT32);
     return graph_.Node(
@@ -286,7 +307,7 @@ class Writer {
     return indices;
   }
 
-  absl::StatusOr<std::string> CategoryEncoding() {
+  Written CategoryEncoding() {
     using Mode = CategoryEncodingLayer::Mode;
     const auto& encoding = As<CategoryEncodingLayer>();
     const std::string tokens = graph_.Constant({encoding.tokens()}, Indices(0, encoding.tokens()));
@@ -295,7 +316,7 @@ class Writer {
   }
 
   // A vocabulary without an index for other texts gives them NaN.
-  absl::StatusOr<std::string> StringLookup() {
+  Written StringLookup() {
     using Mode = StringLookupLayer::Mode;
     const auto& lookup = As<StringLookupLayer>();
     const auto terms = static_cast<int64_t>(lookup.vocabulary().size());
@@ -313,39 +334,7 @@ class Writer {
     return Encoded(vectors, lookup.mode() == Mode::kCount);
   }
 
-  absl::StatusOr<std::string> Affine() {
-    const auto& affine = As<AffineLayer>();
-    std::vector<double> scales = affine.scales();
-    std::vector<double> offsets = affine.offsets();
-    for (size_t i = 0; affine.has_variables() && i < Values(0).size(); ++i) {
-      scales.push_back(AffineLayer::ScaleOf(Values(1)[i]));
-      offsets.push_back(-Values(0)[i] * scales.back());
-    }
-    return ScaleAndShift(In(), scales, offsets);
-  }
-
-  std::string ScaleAndShift(const std::string& x, const std::vector<double>& scales,
-                            const std::vector<double>& offsets) {
-    const auto constant = [this](const std::vector<double>& numbers) {
-      return graph_.Constant({static_cast<int64_t>(numbers.size())},
-                             std::vector<float>(numbers.begin(), numbers.end()));
-    };
-    return Add(Multiply(x, constant(scales)), constant(offsets));
-  }
-
-  absl::StatusOr<std::string> BatchNormalization() {
-    const auto& norm = As<BatchNormalizationLayer>();
-    std::vector<double> scales, offsets;
-    for (size_t i = 0; i < Values(norm.moving_mean()).size(); ++i) {
-      const double gamma = norm.gamma() < 0 ? 1 : Values(norm.gamma())[i];
-      const double beta = norm.beta() < 0 ? 0 : Values(norm.beta())[i];
-      scales.push_back(gamma / std::sqrt(Values(norm.moving_variance())[i] + norm.epsilon()));
-      offsets.push_back(beta - Values(norm.moving_mean())[i] * scales.back());
-    }
-    return ScaleAndShift(In(), scales, offsets);
-  }
-
-  absl::StatusOr<std::string> LayerNormalization() {
+  Written LayerNormalization() {
     const auto& norm = As<LayerNormalizationLayer>();
     const Shape width = {norm.width()};
     const std::string x = graph_.Reshape(In(), width);
@@ -361,7 +350,8 @@ class Writer {
     return graph_.Reshape(y, layer().output().shape);
   }
 
-  absl::StatusOr<std::string> Merge() {
+  Written Merge() {
+    MergeMasks();
     using Kind = MergeLayer::Kind;
     static const auto* const ops = new std::map<Kind, const char*>{
         {Kind::kAdd, "AddV2"},       {Kind::kAverage, "AddV2"},   {Kind::kSubtract, "Sub"},
@@ -373,15 +363,16 @@ class Writer {
     return kind == Kind::kAverage ? Multiply(y, graph_.Scalar(1.0f / count)) : y;
   }
 
-  absl::StatusOr<std::string> Concatenate() {
+  Written Concatenate() {
+    MergeMasks();
     std::vector<std::string> inputs;
     for (size_t i = 0; i < layer().inputs().size(); ++i) inputs.push_back(In(i));
     return graph_.Concatenate(inputs, static_cast<int>(As<ConcatenateLayer>().axis()) + 1);
   }
 
-  absl::StatusOr<std::string> Dot() {
+  Written Dot() {
     const auto& dot = As<DotLayer>();
-    if (dot.normalizes()) return Refuse("a SavedModel export has no Dot that normalizes");
+    if (dot.normalizes()) return Refuse("has no Dot that normalizes");
     std::string sides[2];
     for (int i = 0; i < 2; ++i) {
       const DotLayer::Side& side = dot.sides()[i];
@@ -397,7 +388,6 @@ class Writer {
     return {static_cast<int32_t>(numbers[0]), static_cast<int32_t>(numbers[1]), 0};
   }
 
-  // `filters` are those of all groups.
   std::string Convolve(const std::string& x, const Window& window, int variable, int64_t filters,
                        int64_t groups) {
     const int64_t width =
@@ -429,22 +419,6 @@ class Writer {
     return graph_.Concatenate(results, 3);
   }
 
-  absl::StatusOr<std::string> Convolution() {
-    const auto& conv = As<Conv2DLayer>();
-    const std::string x = graph_.Reshape(In(), conv.input_image());
-    const std::string y = Convolve(x, conv.window(), 0, conv.output_image()[2], conv.groups());
-    return Activate(layer().activation(), WithBias(graph_.Reshape(y, layer().output().shape), 1));
-  }
-
-  absl::StatusOr<std::string> SeparableConvolution() {
-    const auto& conv = As<SeparableConv2DLayer>();
-    const std::string x = graph_.Reshape(In(), conv.input_image());
-    const std::string between =
-        Convolve(x, conv.window(), 0, conv.between_image()[2], conv.input_image()[2]);
-    const std::string y = Convolve(between, Window(), 1, conv.output_image()[2], 1);
-    return Activate(layer().activation(), WithBias(graph_.Reshape(y, layer().output().shape), 2));
-  }
-
   // A kernel (height, width, output, input) with zeros between its rows and columns.
   std::string Dilated(const Window& window, int64_t filter_values, const Shape& reach) {
     std::vector<float> spread(reach[0] * reach[1] * filter_values, 0);
@@ -458,7 +432,7 @@ class Writer {
     return graph_.Constant(reach, spread);
   }
 
-  absl::StatusOr<std::string> TransposedConvolution() {
+  Written TransposedConvolution() {
     const auto& conv = As<Conv2DTransposeLayer>();
     const Window& window = conv.window();
     const Shape output = conv.output_image();
@@ -499,7 +473,7 @@ class Writer {
     return Activate(layer().activation(), WithBias(graph_.Reshape(y, layer().output().shape), 1));
   }
 
-  absl::StatusOr<std::string> Pooling() {
+  Written Pooling() {
     const auto& pooling = As<Pooling2DLayer>();
     const Window& window = pooling.window();
     const bool is_maximum = pooling.kind() == Pooling2DLayer::Kind::kMaximum;
@@ -515,7 +489,8 @@ class Writer {
     return graph_.Reshape(y, layer().output().shape);
   }
 
-  absl::StatusOr<std::string> GlobalPooling() {
+  Written GlobalPooling() {
+    if (!MaskOf(0).empty()) return MaskedMean();
     const bool is_maximum = As<GlobalPoolingLayer>().kind() == GlobalPoolingLayer::Kind::kMaximum;
     Ints axes(layer().inputs()[0].shape.size() - 1);
     std::iota(axes.begin(), axes.end(), 1);
@@ -524,7 +499,7 @@ class Writer {
   }
 
   // A negative padding crops.
-  absl::StatusOr<std::string> Pad() {
+  Written Pad() {
     Ints begin = {0}, length = {-1}, before, after;
     for (const AxisMapping& mapping : As<RearrangingLayer>().mappings()) {
       const int64_t end = mapping.length - mapping.offset - mapping.input_length;
@@ -536,7 +511,7 @@ class Writer {
     return graph_.Pad(graph_.Slice(In(), begin, length), before, after);
   }
 
-  absl::StatusOr<std::string> Permute() {
+  Written Permute() {
     Ints order = {0};
     const auto& fields = spec_.layers(node_).config().fields();
     for (const auto& dimension : fields.at("dims").list_value().values()) {
@@ -545,7 +520,7 @@ class Writer {
     return graph_.Transpose(In(), order);
   }
 
-  absl::StatusOr<std::string> Repeat() {
+  Written Repeat() {
     const Shape& shape = layer().output().shape;
     return graph_.Add("Tile",
                       {graph_.Reshape(In(), {1, shape[1]}),
@@ -553,12 +528,12 @@ class Writer {
                       {{"Tmultiples", tf::DT_INT32}});
   }
 
-  absl::StatusOr<std::string> Resizing() {
+  Written Resizing() {
     const Resize& resize = As<ResizingLayer>().resize();
     Ints sizes;
     for (const ResizedAxis& axis : resize.axes) {
       if (axis.start != 0 || axis.extent != axis.input) {
-        return Refuse("a SavedModel export has no Resizing that crops");
+        return Refuse("has no Resizing that crops");
       }
       sizes.push_back(static_cast<int32_t>(axis.output));
     }
@@ -570,161 +545,12 @@ class Writer {
     return graph_.Reshape(y, layer().output().shape);
   }
 
-  absl::StatusOr<std::string> Attention() {
-    using Part = AttentionLayer::Part;
-    const auto& attention = As<AttentionLayer>();
-    const auto project = [&](Part part) {
-      std::string y =
-          Einsum("bsw,whk->bshk", In(attention.input(part)), Weight(attention.kernel(part)));
-      if (attention.use_bias()) y = Add(y, Weight(attention.kernel(part) + 1));
-      return graph_.Transpose(y, {0, 2, 1, 3});
-    };
-    const std::string query =
-        Multiply(project(Part::kQuery),
-                 graph_.Scalar(1 / std::sqrt(static_cast<float>(attention.key_width()))));
-    std::string scores = Einsum("bhsk,bhtk->bhst", query, project(Part::kKey));
-    if (attention.is_causal()) {
-      std::vector<float> later;
-      for (int64_t i = 0; i < attention.steps(); ++i) {
-        for (int64_t j = 0; j < attention.positions(); ++j) later.push_back(j > i ? -1e9f : 0);
-      }
-      scores = Add(scores, graph_.Constant({attention.steps(), attention.positions()}, later));
-    }
-    const std::string values =
-        Einsum("bhst,bhtv->bhsv", graph_.Add("Softmax", {scores}), project(Part::kValue));
-    const std::string y = Einsum("bhsv,hvo->bso", values, Weight(attention.kernel(Part::kOutput)));
-    return attention.use_bias() ? Add(y, Weight(attention.kernel(Part::kOutput) + 1)) : y;
+  absl::StatusOr<PassResult> Pass(const RecurrentPass& pass, int first_state) override {
+    return UnrolledPass(pass, first_state);
   }
 
-  // One part of a value whose rows have `units` numbers for each gate.
-  static std::string Gate(const std::string& split, int gate) {
-    return absl::StrCat(split, ":", gate);
-  }
-
-  struct PassResult {
-    std::vector<std::string> states;  // After each step, in the order in which they are computed.
-    std::string cell;                 // The last one.
-  };
-  // `first_state` counts the states of the passes before it.
-  PassResult Pass(const RecurrentPass& pass, int first_state) {
-    using Kind = RecurrentPass::Kind;
-    const int64_t gates = pass.gates();
-    const int64_t width = gates * pass.units;
-    const std::vector<float>& kernel = Values(pass.first_variable + 1);
-    // The product of all steps with the kernel.
-    std::string x = In();
-    if (pass.goes_backwards) {
-      x = graph_.Add("ReverseV2", {x, graph_.Integers({1})}, {{"Tidx", tf::DT_INT32}});
-    }
-    x = Product(x, Weight(pass.first_variable));
-    std::string state_bias;
-    if (pass.use_bias) {
-      const std::vector<float>& bias = Values(pass.first_variable + 2);
-      x = Add(x, graph_.Constant({width}, {bias.begin(), bias.begin() + width}));
-      if (static_cast<int64_t>(bias.size()) > width) {
-        state_bias = graph_.Constant({width}, {bias.begin() + width, bias.end()});
-      }
-    }
-    const std::string steps =
-        graph_.Add("Unpack", {x}, {{"num", pass.steps}, {"axis", int64_t{1}}});
-    const bool splits_kernel = pass.kind == Kind::kGru && !pass.resets_after;
-    // That of the gates before the candidate, and that of the candidate.
-    const int64_t first = splits_kernel ? 2 * pass.units : width;
-    const std::string recurrent =
-        graph_.Constant({pass.units, first}, Columns(kernel, width, 0, first));
-    const std::string candidate_kernel =
-        splits_kernel
-            ? graph_.Constant({pass.units, pass.units}, Columns(kernel, width, first, width))
-            : "";
-    const bool is_given = layer().inputs().size() > 1;
-    std::string state =
-        is_given
-            ? In(1 + first_state)
-            : graph_.Add("ZerosLike",
-                         {graph_.Slice(steps, {0, 0}, {-1, static_cast<int32_t>(pass.units)})});
-    std::string cell = is_given && pass.states() == 2 ? In(2 + first_state) : state;
-    const auto gate = [&](const std::string& value) {
-      return Activate(pass.recurrent_activation, value);
-    };
-    std::vector<std::string> states;
-    for (int64_t step = 0; step < pass.steps; ++step) {
-      const std::string input = absl::StrCat(steps, ":", step);
-      std::string product = Product(state, recurrent);
-      if (!state_bias.empty()) product = Add(product, state_bias);
-      if (pass.kind == Kind::kSimple) {
-        state = Activate(pass.activation, Add(input, product));
-      } else if (pass.kind == Kind::kLstm) {
-        const std::string parts = graph_.Split(Add(input, product), 1, gates);
-        cell = Add(Multiply(gate(Gate(parts, 1)), cell),
-                   Multiply(gate(Gate(parts, 0)), Activate(pass.activation, Gate(parts, 2))));
-        state = Multiply(gate(Gate(parts, 3)), Activate(pass.activation, cell));
-      } else {
-        const std::string inputs = graph_.Split(input, 1, gates);
-        const std::string products = graph_.Split(product, 1, splits_kernel ? 2 : gates);
-        const std::string update = gate(Add(Gate(inputs, 0), Gate(products, 0)));
-        const std::string reset = gate(Add(Gate(inputs, 1), Gate(products, 1)));
-        const std::string carried = splits_kernel
-                                        ? Product(Multiply(reset, state), candidate_kernel)
-                                        : Multiply(reset, Gate(products, 2));
-        const std::string candidate = Activate(pass.activation, Add(Gate(inputs, 2), carried));
-        const std::string rest = graph_.Add("Sub", {graph_.Scalar(1), update});
-        state = Add(Multiply(update, state), Multiply(rest, candidate));
-      }
-      states.push_back(state);
-    }
-    return {std::move(states), std::move(cell)};
-  }
-
-  std::string Sequence(const std::vector<std::string>& states) {
-    return graph_.Add("Pack", states,
-                      {{"N", static_cast<int64_t>(states.size())}, {"axis", int64_t{1}}});
-  }
-
-  absl::StatusOr<std::string> Recurrent() {
-    using Merge = RecurrentLayer::Merge;
-    const auto& recurrent = As<RecurrentLayer>();
-    if (recurrent.passes()[0].steps > kStepsMax) {
-      return Refuse("a SavedModel export has no recurrent layer of more than 1000 steps");
-    }
-    std::vector<std::string> results;
-    std::vector<std::string>& outputs = outputs_[node_];
-    outputs = {""};
-    for (const RecurrentPass& pass : recurrent.passes()) {
-      auto [states, cell] = Pass(pass, static_cast<int>(outputs.size()) - 1);
-      outputs.push_back(states.back());
-      if (pass.states() == 2) outputs.push_back(cell);
-      // The second pass of a Bidirectional begins with the last step.
-      if (!results.empty()) std::reverse(states.begin(), states.end());
-      const std::string& last = results.empty() ? states.back() : states.front();
-      results.push_back(recurrent.returns_sequences() ? Sequence(states) : last);
-    }
-    std::string& y = outputs[0];
-    if (results.size() == 1) return y = results[0];
-    switch (recurrent.merge()) {
-      case Merge::kConcatenate:
-        return y = graph_.Concatenate(results, -1);
-      case Merge::kSum:
-        return y = Add(results[0], results[1]);
-      case Merge::kMultiply:
-        return y = Multiply(results[0], results[1]);
-      case Merge::kAverage:
-        return y = Multiply(Add(results[0], results[1]), graph_.Scalar(0.5f));
-    }
-    return y;
-  }
-
-  absl::StatusOr<std::string> LayerOutput() {
-    return outputs_.at(model_.nodes()[node_].inputs[0])[As<LayerOutputLayer>().index()];
-  }
-
-  const proto::ModelSpec& spec_;
-  const Model& model_;
-  const absl::Span<const NamedTensor> weights_;
   TensorflowGraph graph_;
-  int node_ = 0;                                     // The layer that is written.
-  std::vector<std::string> values_;                  // By node: its output.
-  std::map<int, std::vector<std::string>> outputs_;  // By recurrent layer: what it returns.
-  std::set<std::string> integers_;                   // Values of integers.
+  std::set<std::string> integers_;  // Values of integers.
 };
 
 }  // namespace

@@ -50,6 +50,22 @@ def bidirectional_states(draw):
         [L.Flatten()(each) for each in (output, *decoded)])))
 
 
+def masked_attention(draw):
+    """Keras removes the masks of the inputs of MultiHeadAttention from what is computed later."""
+    inputs = keras.Input((4,), dtype="int32")
+    tensor = L.Embedding(3, 3, mask_zero=True, embeddings_initializer=keras.initializers
+                         .RandomNormal(seed=draw.seed()))(inputs)
+    for _ in range(draw.between(1, 2)):
+        other = L.Dense(3)(tensor) if draw.yes() else tensor
+        attended = L.MultiHeadAttention(draw.between(1, 3), 2)(
+            tensor, other, use_causal_mask=draw.yes())
+        if draw.yes():
+            attended = L.Add()([draw.of(tensor, other), attended])
+        tensor = L.LayerNormalization()(attended)
+    layer = draw.of(L.LSTM(3), L.GlobalAveragePooling1D())
+    return keras.Model(inputs, head(layer(tensor)))
+
+
 def merged_masks(draw):
     """Two sequences that meet, of which any may have a mask."""
     inputs = [keras.Input((4,), dtype="int32") for _ in range(2)]
@@ -76,4 +92,4 @@ def sequence_to_sequence(draw):
 
 
 STATES = {"of layers and cells": states, "of Bidirectional": bidirectional_states,
-          "of merged masks": merged_masks}
+          "of merged masks": merged_masks, "of masked attention": masked_attention}

@@ -96,6 +96,23 @@ TEST(ModelTest, AMaskBesidesInitialStatesIsRefused) {
   EXPECT_TRUE(Model::Create(spec).ok()) << Model::Create(spec).status();
 }
 
+TEST(ModelTest, AttentionRemovesTheMaskOfItsInputsFromWhatIsComputedLater) {
+  const std::unique_ptr<Model> model = ModelOf(
+      {{"ids", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"},
+       {"table", "Embedding", R"({"input_dim": 7, "output_dim": 2, "mask_zero": true})"},
+       {"before", "GlobalAveragePooling1D", "{}", {"table"}},
+       {"attention", "MultiHeadAttention", R"({"num_heads": 1, "key_dim": 2})", {"table", "table"}},
+       {"of_attention", "GlobalAveragePooling1D", "{}", {"attention"}},
+       {"sum", "Add", "{}", {"table", "attention"}},
+       {"of_sum", "GlobalAveragePooling1D", "{}", {"sum"}},
+       {"all", "Concatenate", "{}", {"before", "of_attention", "of_sum"}}});
+  const auto masks = [&](int node) { return model->nodes()[node].masks; };
+  EXPECT_EQ(masks(2), std::vector<int>({0}));
+  EXPECT_EQ(masks(3), std::vector<int>({0, 0}));
+  EXPECT_EQ(masks(4), std::vector<int>({0}));
+  EXPECT_EQ(masks(6), std::vector<int>({-1}));
+}
+
 // An invalid model and what the error message must contain.
 struct BadModel {
   std::string name;

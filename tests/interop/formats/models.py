@@ -159,6 +159,21 @@ def merged_masks():
     return keras.Model([i, j], L.Dense(2)(L.Concatenate()(ends)))
 
 
+def masked_ends():
+    """Every layer that uses a mask, behind one."""
+    i, j = keras.Input((4,), dtype="int32"), keras.Input((4, 2))
+    a = L.Embedding(9, 4, mask_zero=True)(i)
+    b = L.Masking(.5)(j)
+    ends = [L.GlobalAveragePooling1D()(x) for x in (
+        a, b, L.MultiHeadAttention(2, 3)(a, a), L.MultiHeadAttention(1, 2)(a, b, use_causal_mask=True),
+        L.Bidirectional(L.LSTM(2, return_sequences=True), merge_mode="ave")(a),
+        L.RNN(L.GRUCell(3, reset_after=False), return_sequences=True, zero_output_for_mask=True,
+              go_backwards=True)(L.Dropout(.1)(a)))]
+    ends += L.Bidirectional(L.GRU(2, return_state=True))(b)
+    ends.append(L.SimpleRNN(3, activation="softsign")(L.Dense(3)(a)))
+    return keras.Model([i, j], L.Dense(2)(L.Concatenate()(ends)))
+
+
 def normalization():
     layer = L.Normalization()
     layer.adapt(np.random.default_rng(1).normal(3, 2, (50, 6)).astype("f"))
@@ -214,6 +229,9 @@ MODELS = {
                                   L.LSTM(4, return_sequences=True, recurrent_activation="hard_sigmoid"),
                                   L.GRU(3, reset_after=False, return_sequences=True),
                                   L.GRU(3, use_bias=False)),
+    "unrolled": lambda: sequence(L.GRU(3, activation="softsign", return_sequences=True),
+                                 L.Bidirectional(L.LSTM(2, recurrent_activation="tanh",
+                                                        activation="elu"))),
     "bidirectional": lambda: sequence(
         L.Bidirectional(L.LSTM(3, return_sequences=True), merge_mode="sum"),
         L.Bidirectional(L.GRU(2))),
@@ -224,6 +242,7 @@ MODELS = {
     "one_way_states": one_way_states,
     "stacked_cells": stacked_cells,
     "masked_states": masked_states,
+    "masked_ends": masked_ends,
     "masking": masking,
     "merged_masks": merged_masks,
     "masked_stack": masked_stack,

@@ -16,13 +16,8 @@ from cluster import Job
 from keras_files_test import compare, predictions, run_all
 
 # What the export says of models that it does not have.
-REFUSED = {"embedding": "a SavedModel export has no masks",
-           "masked_states": "a SavedModel export has no masks",
-           "masked_stack": "a SavedModel export has no masks",
-           "merged_masks": "a SavedModel export has no masks",
-           "adaptive_pooling": "does not have this layer", "volumes": "does not have this layer",
-           "conv_lstm": "does not have this layer",
-           "masking": "does not have this layer"}
+REFUSED = {"adaptive_pooling": "does not have this layer", "volumes": "does not have this layer",
+           "conv_lstm": "does not have this layer"}
 
 
 def check(name, folder):

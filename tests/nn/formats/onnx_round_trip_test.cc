@@ -1,6 +1,7 @@
 // Writes each model of the conformance suite as an ONNX file and reads the file back. The model
 // that is read computes the same outputs. Layers that cannot be written or read are refused by
-// name.
+// name. What is written step by step, or with masks, is not read
+// (tests/interop/formats/onnx_test.py has ONNX Runtime for it).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,18 +13,20 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "common/random.h"
 #include "nn/create_device.h"
 #include "nn/executor.h"
 #include "nn/formats/onnx_file.h"
 #include "nn/formats/onnx_reader.h"
+#include "proto/onnx.pb.h"
 #include "tests/nn/layers/conformance_cases.h"
 
 namespace cairn::nn::testing {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr int64_t kBatch = 3;
 
@@ -76,6 +79,15 @@ std::vector<float> Predict(const Model& model, const std::vector<NamedTensor>& w
   return {output.begin(), output.end()};
 }
 
+// Whether a file has masks, or a recurrent layer step by step.
+bool IsOnlyWritten(const std::string& file) {
+  onnx::ModelProto model;
+  EXPECT_TRUE(model.ParseFromString(file));
+  return absl::c_any_of(model.graph().node(), [](const onnx::NodeProto& node) {
+    return node.op_type() == "Not" || node.op_type() == "Squeeze";
+  });
+}
+
 class OnnxRoundTripTest : public ::testing::TestWithParam<ConformanceCase> {};
 
 TEST_P(OnnxRoundTripTest, PredictsTheSameOrIsRefusedByName) {
@@ -84,11 +96,14 @@ TEST_P(OnnxRoundTripTest, PredictsTheSameOrIsRefusedByName) {
   const std::vector<NamedTensor> weights = DrawWeights(*model);
   const auto files = WriteOnnxFile(spec, weights);
   if (!files.ok()) {
-    EXPECT_THAT(std::string(files.status().message()),
-                AnyOf(HasSubstr("): an ONNX export "), HasSubstr("of ONNX does not have")));
+    EXPECT_THAT(std::string(files.status().message()), HasSubstr("): an ONNX export "));
     GTEST_SKIP() << files.status().message();
   }
   const auto read = ReadOnnxFile((*files)[0], {});
+  if (IsOnlyWritten((*files)[0])) {
+    EXPECT_THAT(std::string(read.status().message()), StartsWith("node '"));
+    GTEST_SKIP() << read.status().message();
+  }
   ASSERT_TRUE(read.ok()) << read.status();
   const auto back = Model::Create(read->spec);
   ASSERT_TRUE(back.ok()) << back.status();

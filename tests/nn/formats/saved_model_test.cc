@@ -54,7 +54,7 @@ TEST(SavedModelTest, RefusesByName) {
                                           "units": 1, "use_bias": false}})");
   const std::vector<NamedTensor> weights = {{"k", {1, 1}, {1}}, {"u", {1, 1}, {1}}};
   EXPECT_THAT(Refusal(steps, weights), HasSubstr("layer 'r' (SimpleRNN)"));
-  EXPECT_THAT(Refusal(steps, weights), HasSubstr("more than 1000 steps"));
+  EXPECT_THAT(Refusal(steps, weights), HasSubstr("at most 1000 steps"));
   EXPECT_THAT(Refusal(steps), HasSubstr("there are 0 weights"));
 }
 
