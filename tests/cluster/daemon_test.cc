@@ -189,7 +189,7 @@ TEST(DaemonTest, TransientFailuresAskForARestart) {
 }
 
 // As a pipe whose reader has stopped. A child that waits for it dies of SIGALRM.
-void LogToAFullPipe() {
+[[maybe_unused]] void LogToAFullPipe() {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_NONBLOCK), 0);
   const std::string bytes(4096, 'x');
@@ -202,6 +202,7 @@ void LogToAFullPipe() {
   alarm(60);
 }
 
+#if !defined(CAIRN_THREAD_SANITIZER)  // It flushes standard error in _exit, and so hangs there.
 TEST(DaemonTest, ALogThatHangsDoesNotKeepTheProcess) {
   EXPECT_EQ(ExitCodeOf([]() -> int {
               LogToAFullPipe();
@@ -224,6 +225,7 @@ TEST(DaemonTest, ALogThatHangsDoesNotKeepAProcessThatCannotStart) {
             }),
             129);
 }
+#endif
 
 // A log file that cannot be opened is said by the process, which waits for it.
 TEST(DaemonTest, ALogFileWhoseDiskHangsIsSaid) {

@@ -117,14 +117,19 @@ std::string SumIsNot(const CountingJob& job, const std::string& folder) {
 std::string CountAtCheckpoint(
     const std::function<CommandResult(const std::vector<std::string>&)>& cairn,
     const std::string& folder, int rows, int64_t batches_per_update) {
-  const CommandResult taken = cairn({"checkpoint", "count", "--json"});
-  if (taken.exit_code != 0) return "no checkpoint: " + taken.errors;
-  const std::string id = taken.lines().back().at("checkpoint").dump();
+  // By the time of the export the job may have taken so many others that this one is gone.
+  CommandResult exported;
   int64_t applied = -1;
-  for (const json& line : cairn({"checkpoints", "count", "--json"}).lines()) {
-    if (line.at("checkpoint").dump() == id) applied = line.at("applied_batches");
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const CommandResult taken = cairn({"checkpoint", "count", "--json"});
+    if (taken.exit_code != 0) return "no checkpoint: " + taken.errors;
+    const std::string id = taken.lines().back().at("checkpoint").dump();
+    for (const json& line : cairn({"checkpoints", "count", "--json"}).lines()) {
+      if (line.at("checkpoint").dump() == id) applied = line.at("applied_batches");
+    }
+    exported = cairn({"export", "count", "--checkpoint", id, "--output", folder});
+    if (exported.errors.find("has no checkpoint") == std::string::npos) break;
   }
-  const CommandResult exported = cairn({"export", "count", "--checkpoint", id, "--output", folder});
   if (exported.exit_code != 0) return "no export: " + exported.errors;
   return CountIsNot(static_cast<double>(applied) / batches_per_update, folder, rows);
 }

@@ -34,7 +34,12 @@ TEST(JobBlocks, WhatAnOwnerCannotTakeIsAnsweredAndTheRestIsDone) {
   const auto layout = MakeLayout(options);
   auto job = JobBlocks::Create(layout, {1, 0}, *MakeInitialStates(*layout, nullptr, &pool), &owners,
                                &pool, {});
-  std::latch go(1);
+  std::latch begun(1), go(1);
+  ASSERT_TRUE(owners.TryRun(0, [&] {
+    begun.count_down();
+    go.wait();
+  }));
+  begun.wait();  // Otherwise the queue may be full of what its thread is about to take.
   while (owners.TryRun(0, [&] { go.wait(); })) {
   }
   Mailbox<std::vector<BlockReply>> box;
