@@ -23,6 +23,7 @@
 #include "common/logging.h"
 #include "common/mutex.h"
 #include "common/printable.h"
+#include "common/process_info.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 
@@ -225,6 +226,7 @@ int Daemon::Impl::Run(const std::function<void()>& stop, const IsNeeded& is_need
 }
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& options) {
+  CAIRN_RETURN_IF_ERROR(CheckAddressSpace());
   KeepMemory();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // A write beyond the file size limit fails like one to a full disk.

@@ -44,8 +44,8 @@ class Daemon {
  public:
   // Initializes logging; blocks SIGTERM and SIGINT in this and all later threads (Run waits for
   // them); ignores SIGPIPE and SIGXFSZ, because the failing call reports the error; configures
-  // malloc; raises the file descriptor limit to its hard limit. InvalidArgument, Unavailable: see
-  // InitLogging.
+  // malloc; raises the file descriptor limit to its hard limit. FailedPrecondition: see
+  // CheckAddressSpace. InvalidArgument, Unavailable: see InitLogging.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const DaemonOptions& options);
   // After Run: exits the process with Run's code if the log hangs, because exit() would hang, too.
   ~Daemon();

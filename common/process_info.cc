@@ -7,6 +7,8 @@
 #include <fstream>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
+
 namespace cairn {
 namespace {
 
@@ -55,7 +57,7 @@ int64_t MachineMemory() {
 int64_t AddressSpaceLimit() {
   rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kNoLimit;
-  return static_cast<int64_t>(limit.rlim_cur);
+  return static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, kNoLimit));
 }
 
 }  // namespace
@@ -71,6 +73,15 @@ int64_t ResidentMemoryBytes() {
 int64_t MemoryLimitBytes() {
   const int64_t limit = std::min({MachineMemory(), CgroupLimit(), AddressSpaceLimit()});
   return limit == kNoLimit ? 0 : limit;
+}
+
+absl::Status CheckAddressSpace() {
+  const int64_t limit = AddressSpaceLimit();
+  if (limit >= kAddressSpaceMin) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the limit of the address space is ", limit >> 20, " MiB (ulimit -v), at least ",
+      kAddressSpaceMin >> 20,
+      " MiB are needed; raise it: ulimit -v unlimited, or systemd's LimitAS=infinity"));
 }
 
 std::string HostName() {

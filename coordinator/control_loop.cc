@@ -56,7 +56,7 @@ void ControlLoop::Watch() {
     if (still > options_.stall_timeout) {
       options_.on_failure(absl::UnavailableError(absl::StrCat(
           "no decision was made for ", absl::FormatDuration(absl::Trunc(still, absl::Seconds(1))),
-          ": the disk of the journal, or of a csv_logger's file, hangs")));
+          ": the disk of the journal hangs")));
       return;
     }
     stopping_changed_.WaitFor(&mutex_, kWatch);

@@ -9,6 +9,7 @@
 #include "cluster/partition_map.h"
 #include "cluster/tf_config.h"
 #include "common/failpoint.h"
+#include "common/file_operation.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "coordinator/callbacks/create_callbacks.h"
@@ -66,11 +67,15 @@ MembershipOptions Of(const proto::ClusterRecord& cluster, MembershipOptions opti
 // The files of csv_loggers are on this machine.
 absl::Status CheckCsvFiles(const proto::Job& job) {
   CAIRN_ASSIGN_OR_RETURN(const JobCallbacks callbacks, CreateCallbacks(job));
+  const TimeLimit limit(CsvLogger::kPatience);
   for (const CsvLogger& log : callbacks.csv_loggers) {
-    const absl::Status status = log.CheckFile();
+    const absl::Status status = log.CheckFile(limit.left());
     if (status.ok()) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "callbacks.filename: the coordinator writes this file of csv_logger, ", status.message()));
+    const std::string text = absl::StrCat(
+        "callbacks.filename: the coordinator writes this file of csv_logger, ", status.message());
+    // Its disk does not answer now. The coordinator does, so the client need not ask again.
+    return absl::IsUnavailable(status) ? absl::FailedPreconditionError(text)
+                                       : absl::InvalidArgumentError(text);
   }
   return absl::OkStatus();
 }

@@ -1,13 +1,14 @@
 #include "coordinator/training/epoch_callbacks.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/failpoint.h"
-#include "common/logging.h"
+#include "common/file_operation.h"
 #include "common/status_macros.h"
 #include "coordinator/callbacks/planned_rates.h"
 #include "coordinator/note.h"
@@ -34,6 +35,23 @@ void AddWritten(const CsvLogger& log, proto::RunRecord* run) {
   run->add_csv_begins(written.begin);
   run->add_csv_ends(written.end);
   run->add_csv_fingerprints(written.fingerprint);
+  run->add_csv_whole_ends(written.whole_end);
+  run->add_csv_whole_fingerprints(written.whole_fingerprint);
+}
+
+// What the journal has of the file of a logger; nullopt: that of an older version lacks it.
+std::optional<CsvLogger::Written> FindWritten(const proto::RunRecord& run, int place) {
+  if (place >= run.csv_begins_size() || place >= run.csv_ends_size() ||
+      place >= run.csv_fingerprints_size()) {
+    return std::nullopt;
+  }
+  CsvLogger::Written written = {run.csv_begins(place), run.csv_ends(place),
+                                run.csv_fingerprints(place)};
+  const bool has_whole =
+      place < run.csv_whole_ends_size() && place < run.csv_whole_fingerprints_size();
+  written.whole_end = has_whole ? run.csv_whole_ends(place) : written.end;
+  written.whole_fingerprint = has_whole ? run.csv_whole_fingerprints(place) : written.fingerprint;
+  return written;
 }
 
 const proto::Manifest* FindAtEnd(const std::vector<proto::Manifest>& manifests, int64_t end) {
@@ -67,7 +85,7 @@ EpochCallbacks::EpochCallbacks(const Context& context)
     decisions_->Take(record, decided.At(last).value_or(0));
     LogToCsv(epoch, record, trained.At(last).value_or(0));
   }
-  FlushCsv();  // An error is noted at the next epoch.
+  FlushCsv(CsvLogger::kPatience);  // An error is noted at the next epoch.
 }
 
 void EpochCallbacks::Prepare(const proto::JobPlan& plan, int64_t low_water, proto::RunRecord* run) {
@@ -81,8 +99,9 @@ void EpochCallbacks::Prepare(const proto::JobPlan& plan, int64_t low_water, prot
   if (run->stop_at_batch() > low_water) run->clear_stop_at_batch();
   if (!run->csv_begins().empty()) return;
   const std::unique_ptr<EpochDecisions> decisions = MakeDecisions(plan.job());
+  const TimeLimit limit(CsvLogger::kPatience);
   for (CsvLogger& log : decisions->csv_loggers()) {
-    log.Start(log.SizeBefore());
+    log.Start(log.SizeBefore(limit.left()));
     AddWritten(log, run);
   }
 }
@@ -90,14 +109,11 @@ void EpochCallbacks::Prepare(const proto::JobPlan& plan, int64_t low_water, prot
 absl::Status EpochCallbacks::CheckFiles(const proto::JobPlan& plan, const proto::RunRecord& run) {
   const std::unique_ptr<EpochDecisions> decisions = MakeDecisions(plan.job());
   const std::vector<CsvLogger>& logs = decisions->csv_loggers();
+  const TimeLimit limit(CsvLogger::kPatience);
   for (int i = 0; i < static_cast<int>(logs.size()); ++i) {
-    // The journal of an older version lacks them.
-    if (i >= run.csv_begins_size() || i >= run.csv_ends_size() ||
-        i >= run.csv_fingerprints_size()) {
-      continue;
-    }
-    CAIRN_RETURN_IF_ERROR(
-        logs[i].CheckUnchanged({run.csv_begins(i), run.csv_ends(i), run.csv_fingerprints(i)}));
+    const std::optional<CsvLogger::Written> written = FindWritten(run, i);
+    if (!written.has_value()) continue;
+    CAIRN_RETURN_IF_ERROR(logs[i].CheckUnchanged(*written, limit.left()));
   }
   return absl::OkStatus();
 }
@@ -123,6 +139,7 @@ bool EpochCallbacks::complete() const {
 }
 
 void EpochCallbacks::Advance(EventTime now, Outbox* outbox) {
+  if (!csv_no_answer_.empty()) RetryCsv(now, outbox);
   while (!complete()) {
     const int64_t epoch = decisions_->epochs();
     // Epochs are decided in order: the callbacks compare each epoch with earlier ones.
@@ -162,15 +179,9 @@ void EpochCallbacks::Decide(int64_t epoch, EventTime now, Outbox* outbox) {
     }
   }
   LogToCsv(epoch, record, storage::RateOfBatch(run_, end - 1));
-  const std::string error = FlushCsv();
-  if (!error.empty() && csv_error_.empty()) {
-    AddNote(plan_.job_id(),
-            absl::StrCat("WARNING: csv_logger: ", error,
-                         end < plan_.total_batches() ? "; tried again with the next epoch"
-                                                     : "; its last lines are missing"),
-            now, &run_);
-  }
-  csv_error_ = error;
+  // Nothing is waited for as long as a file does not answer.
+  FlushCsv(csv_no_answer_.empty() ? CsvLogger::kPatience : absl::ZeroDuration());
+  NoteCsv(/*is_last=*/end >= plan_.total_batches() || run_.has_stop_at_batch(), now);
   Save(outbox);
   outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.decide_epoch"); });
 }
@@ -195,20 +206,58 @@ void EpochCallbacks::LogToCsv(int64_t epoch, const proto::EpochRecord& record, d
   }
 }
 
-std::string EpochCallbacks::FlushCsv() {
-  std::string error;
+void EpochCallbacks::FlushCsv(absl::Duration patience) {
+  csv_error_.clear();
+  csv_no_answer_.clear();
   run_.clear_csv_begins();
   run_.clear_csv_ends();
   run_.clear_csv_fingerprints();
+  run_.clear_csv_whole_ends();
+  run_.clear_csv_whole_fingerprints();
+  const TimeLimit limit(patience);
   for (CsvLogger& log : decisions_->csv_loggers()) {
-    const absl::Status status = log.Flush();
+    const absl::Status status = log.Flush(limit.left());
     AddWritten(log, &run_);
-    if (status.ok()) continue;
-    CAIRN_LOG_WARNING("the csv_logger's file cannot be written", "job", plan_.job_id(), "error",
-                      status);
-    error = std::string(status.message());
+    std::string& text = absl::IsUnavailable(status) ? csv_no_answer_ : csv_error_;
+    if (!status.ok() && text.empty()) text = std::string(status.message());
   }
-  return error;
+}
+
+bool EpochCallbacks::NoteCsv(bool is_last, EventTime now) {
+  std::string text;
+  if (!csv_error_.empty() && !is_csv_error_noted_) {
+    text = absl::StrCat(
+        "WARNING: csv_logger: ", csv_error_,
+        is_last ? "; its last lines are missing" : "; tried again with the next epoch");
+  }
+  const bool waits = !csv_no_answer_.empty();
+  if (waits && is_last) {
+    text = absl::StrCat("WARNING: csv_logger: ", csv_no_answer_,
+                        "; its last lines are written when it answers, unless the coordinator ends "
+                        "before");
+  } else if (waits && !is_csv_no_answer_noted_) {
+    text = absl::StrCat("WARNING: csv_logger: ", csv_no_answer_,
+                        "; the job goes on, and its lines are written when it answers");
+  } else if (!waits && is_csv_no_answer_noted_ && csv_error_.empty()) {
+    text = "csv_logger: all files answer again, and have all lines";
+  }
+  is_csv_error_noted_ = !csv_error_.empty();
+  is_csv_no_answer_noted_ = waits;
+  if (text.empty()) return false;
+  AddNote(plan_.job_id(), std::move(text), now, &run_);
+  return true;
+}
+
+void EpochCallbacks::RetryCsv(EventTime now, Outbox* outbox) {
+  constexpr absl::Duration kInterval = absl::Milliseconds(50);
+  if (now.monotonic < csv_retry_due_) return;
+  csv_retry_due_ = now.monotonic + kInterval;
+  const std::vector<int64_t> begins(run_.csv_begins().begin(), run_.csv_begins().end());
+  FlushCsv(absl::ZeroDuration());
+  const bool is_noted = NoteCsv(/*is_last=*/false, now);
+  const bool is_same =
+      std::equal(begins.begin(), begins.end(), run_.csv_begins().begin(), run_.csv_begins().end());
+  if (is_noted || !is_same || csv_no_answer_.empty()) Save(outbox);
 }
 
 bool EpochCallbacks::ChooseBest(const std::vector<proto::Manifest>& manifests, Outbox* outbox) {

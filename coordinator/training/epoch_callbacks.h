@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "coordinator/callbacks/epoch_decisions.h"
 #include "coordinator/event_time.h"
 #include "coordinator/outbox.h"
@@ -24,7 +25,8 @@ namespace cairn::coordinator {
 //
 // The files of csv_loggers are written before the journal, so they have all epochs when the job
 // ends. An epoch whose decision was lost is decided again, and its line is written in the same
-// place.
+// place. A file that does not answer is waited for once, for CsvLogger::kPatience; then the job
+// goes on, and the lines are written when the file answers. A note says both.
 //
 // Advance reads the history from the journal. Not thread-safe.
 class EpochCallbacks {
@@ -66,15 +68,26 @@ class EpochCallbacks {
   // The rate of the epoch's last batch, as callbacks see it: not halved by rollbacks.
   float RateOfEpoch(int64_t epoch) const;
   void LogToCsv(int64_t epoch, const proto::EpochRecord& record, double rate);
-  // Returns what could not be written; empty: all lines are in the files.
-  std::string FlushCsv();
+  // Writes the lines that the files lack, and sets the fields below.
+  void FlushCsv(absl::Duration patience);
+  // `is_last`: no epoch follows. Returns whether there is a new note.
+  bool NoteCsv(bool is_last, EventTime now);
+  // While a file does not answer.
+  void RetryCsv(EventTime now, Outbox* outbox);
   void Save(Outbox* outbox) const;
 
   const proto::JobPlan& plan_;
   proto::RunRecord& run_;
   History& history_;
   std::unique_ptr<EpochDecisions> decisions_;
-  std::string csv_error_;  // Of the last FlushCsv.
+  // Of the last FlushCsv; empty: none. The first file that cannot be written, and the first one
+  // that does not answer.
+  std::string csv_error_;
+  std::string csv_no_answer_;
+  // Whether the notes have them.
+  bool is_csv_error_noted_ = false;
+  bool is_csv_no_answer_noted_ = false;
+  absl::Duration csv_retry_due_ = -absl::InfiniteDuration();
 };
 
 }  // namespace cairn::coordinator

@@ -34,6 +34,24 @@ TEST(ProcessInfoTest, TheMemoryLimitIsTheLowestOne) {
   ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
 }
 
+TEST(ProcessInfoTest, AnAddressSpaceThatIsTooSmallIsNamed) {
+  EXPECT_TRUE(CheckAddressSpace().ok());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  rlimit lower = before;
+  lower.rlim_cur = kAddressSpaceMin;
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &lower), 0);
+  EXPECT_TRUE(CheckAddressSpace().ok());
+  lower.rlim_cur = kAddressSpaceMin - (1 << 20);
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &lower), 0);
+  const absl::Status status = CheckAddressSpace();
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_EQ(status, absl::FailedPreconditionError(
+                        "the limit of the address space is 2047 MiB (ulimit -v), at least 2048 MiB "
+                        "are needed; raise it: ulimit -v unlimited, or systemd's "
+                        "LimitAS=infinity"));
+}
+
 TEST(ProcessInfoTest, HostNameIsTheKernels) {
   utsname names{};
   ASSERT_EQ(uname(&names), 0);

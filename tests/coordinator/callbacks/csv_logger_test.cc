@@ -1,5 +1,6 @@
 #include "coordinator/callbacks/csv_logger.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -120,6 +121,116 @@ TEST_F(CsvLoggerTest, AFileThatCannotBeReachedAtTheStartKeepsItsLines) {
   unsetenv("CAIRN_FAULTY_FILES");
   ASSERT_TRUE(log.Flush().ok());
   EXPECT_EQ(Text(), "epoch,loss,val_loss\r\n0,9.5,NA\r\n1,0.5,NA\r\n");
+}
+
+// Makes operations on the test's file hang while it exists.
+class HangingFile {
+ public:
+  HangingFile() : faults_(::testing::TempDir() + "/hanging_rules") {
+    setenv("CAIRN_FAULTY_FILES", (::testing::TempDir() + "/hanging_rules").c_str(), 1);
+  }
+  void Hang(const std::string& operation) const {
+    faults_.Set({{operation, ::testing::UnitTest::GetInstance()->current_test_info()->name()}});
+  }
+  void Answer() const { faults_.Clear(); }
+  ~HangingFile() { Answer(); }
+
+ private:
+  const cairn::testing::FaultyFiles faults_;
+};
+
+// Until it works or fails for another reason.
+absl::Status FlushAtLast(CsvLogger* log) {
+  absl::Status status;
+  for (int i = 0; i < 3000; ++i) {
+    status = log->Flush(absl::Milliseconds(10));
+    if (!absl::IsUnavailable(status)) break;
+    usleep(10'000);
+  }
+  return status;
+}
+
+TEST_F(CsvLoggerTest, AFileThatHangsIsNotWaitedForAndGetsItsLinesWhenItAnswers) {
+  const HangingFile file;
+  CsvLogger log = Make();
+  log.Start(log.SizeBefore());
+  std::string expected = "epoch,loss,val_loss\r\n";
+  int64_t epoch = 0;
+  for (const char* operation : {"open", "stat", "write"}) {
+    file.Hang(operation);
+    for (int i = 0; i < 3; ++i) {
+      log.Add(epoch, Trained(0.5), 0);
+      expected += std::to_string(epoch++) + ",0.5,NA\r\n";
+      const absl::Status status = log.Flush(absl::Milliseconds(100));
+      EXPECT_TRUE(absl::IsUnavailable(status)) << operation << status;
+      EXPECT_THAT(std::string(status.message()),
+                  ::testing::StartsWith(config_.filename() + ": has not answered for "));
+    }
+    // The same file, by whoever asks.
+    EXPECT_TRUE(absl::IsUnavailable(Make().CheckFile()));
+    config_.set_append(true);
+    EXPECT_EQ(Make().SizeBefore(), CsvLogger::kUnknownSize);
+    config_.set_append(false);
+    EXPECT_TRUE(absl::IsUnavailable(Make().CheckUnchanged({0, 1, 0}))) << operation;
+    file.Answer();
+    ASSERT_TRUE(FlushAtLast(&log).ok());
+    EXPECT_EQ(Text(), expected);
+  }
+}
+
+// The job ends, is cancelled or rolls back while its file hangs.
+TEST_F(CsvLoggerTest, AWriteThatHangsEndsBeforeTheNextOneOnTheFileAndIsNoChangeByOthers) {
+  const HangingFile file;
+  CsvLogger::Written written;
+  {
+    CsvLogger log = Make();
+    log.Add(0, Trained(0.5), 0);
+    ASSERT_TRUE(log.Flush().ok());
+    log.Add(1, Trained(0.25), 0);
+    file.Hang("write");
+    EXPECT_TRUE(absl::IsUnavailable(log.Flush(absl::Milliseconds(100))));
+    written = log.written();
+  }
+  EXPECT_LT(written.end, written.whole_end);
+  CsvLogger next = Make();
+  next.Add(0, Trained(0.5), 0);
+  next.Add(1, Trained(0.125), 0);  // Trained again.
+  EXPECT_TRUE(absl::IsUnavailable(next.Flush(absl::Milliseconds(100))));
+  EXPECT_EQ(Text(), "epoch,loss,val_loss\r\n0,0.5,NA\r\n");
+  file.Answer();
+  absl::Status unchanged = absl::UnavailableError("");
+  for (int i = 0; i < 3000 && absl::IsUnavailable(unchanged); ++i) {
+    usleep(10'000);
+    unchanged = Make().CheckUnchanged(written);
+  }
+  EXPECT_TRUE(unchanged.ok()) << unchanged;
+  EXPECT_EQ(Text(), "epoch,loss,val_loss\r\n0,0.5,NA\r\n1,0.25,NA\r\n");
+  WriteFile("epoch,loss,val_loss\r\n0,0.5,NA\r\n");
+  EXPECT_TRUE(Make().CheckUnchanged(written).ok()) << "the write was lost with its file server";
+  WriteFile("epoch,loss,val_loss\r\n0,0.5,NA\r\n1,0.75,NA\r\n");
+  EXPECT_TRUE(absl::IsFailedPrecondition(Make().CheckUnchanged(written)));
+  ASSERT_TRUE(FlushAtLast(&next).ok());
+  EXPECT_EQ(Text(), "epoch,loss,val_loss\r\n0,0.5,NA\r\n1,0.125,NA\r\n");
+}
+
+// Where the job's lines begin is known to the caller, who journals it, before the file changes.
+TEST_F(CsvLoggerTest, AWriteThatNobodyWaitsForDoesNotBeginAtAPlaceThatNobodyKnows) {
+  config_.set_append(true);
+  WriteFile("epoch,loss,val_loss\r\n0,9.5,NA\r\n");
+  const std::string before = Text();
+  const HangingFile file;
+  CsvLogger log = Make();
+  log.Start(CsvLogger::kUnknownSize);
+  log.Add(1, Trained(0.5), 0);
+  file.Hang("stat");
+  EXPECT_TRUE(absl::IsUnavailable(log.Flush(absl::Milliseconds(100))));
+  EXPECT_EQ(log.written().begin, CsvLogger::kUnknownSize);
+  file.Answer();
+  for (int i = 0; i < 3000 && log.written().begin == CsvLogger::kUnknownSize; ++i) usleep(10'000);
+  EXPECT_EQ(log.written().begin, static_cast<int64_t>(before.size()));
+  EXPECT_EQ(Text(), before);
+  ASSERT_TRUE(FlushAtLast(&log).ok());
+  EXPECT_EQ(Text(), before + "1,0.5,NA\r\n");
 }
 
 TEST_F(CsvLoggerTest, AppendsWithoutAHeaderUnlessTheFileIsEmpty) {

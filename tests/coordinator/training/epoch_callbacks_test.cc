@@ -1,10 +1,14 @@
 #include "coordinator/training/epoch_callbacks.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
+#include "absl/time/clock.h"
+#include "tests/common/faulty_files.h"
 #include "tests/coordinator/training/training_fixture.h"
 
 namespace cairn::coordinator {
@@ -270,6 +274,65 @@ TEST_F(EpochCallbacksTest, AFileThatCannotBeWrittenIsNotedOnce) {
   EXPECT_EQ(run_.notes(0).text(),
             "WARNING: csv_logger: /no/such/folder/log.csv: cannot be written: No such file or "
             "directory; tried again with the next epoch");
+}
+
+// The epochs of a job go on while its file hangs, and through a restart of the coordinator.
+TEST_F(EpochCallbacksTest, AFileThatHangsStopsNothingAndGetsEachLineOnce) {
+  const std::string file = ::testing::TempDir() + "/hanging_epochs.csv";
+  std::ofstream(file) << "before\r\n";
+  proto::Callback* log = AddCallback("csv_logger");
+  log->set_filename(file);
+  log->set_append(true);
+  EpochCallbacks::Prepare(plan_, 0, &run_);
+  auto ends = Make();
+  const auto decide = [&](int64_t epoch) {
+    run_.set_epochs_cut(epoch + 1);
+    Evaluated(epoch, 0.5);
+    Outbox outbox;
+    ends->Advance(kNow, &outbox);
+    Write(outbox);
+    EXPECT_TRUE(ends->complete());
+  };
+  const auto text = [&] {
+    std::ifstream in(file);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  decide(0);
+  const std::string rules = ::testing::TempDir() + "/epochs_rules";
+  setenv("CAIRN_FAULTY_FILES", rules.c_str(), 1);
+  const cairn::testing::FaultyFiles faults(rules);
+  faults.Set({{"write", "/hanging_epochs.csv"}});
+  decide(1);
+  decide(2);
+  ASSERT_EQ(run_.notes_size(), 1) << "it is noted once";
+  EXPECT_THAT(run_.notes(0).text(),
+              ::testing::MatchesRegex("WARNING: csv_logger: " + file +
+                                      ": has not answered for .*; check the disk or the file "
+                                      "server that it is on; the job goes on, and its lines are "
+                                      "written when it answers"));
+  EXPECT_EQ(text(), "before\r\n0,0.0,0.5\r\n");
+  EXPECT_LT(run_.csv_ends(0), run_.csv_whole_ends(0));
+  Crash();
+  ends = Make();
+  decide(3);
+  EXPECT_THAT(run_.notes(run_.notes_size() - 1).text(),
+              ::testing::EndsWith("its last lines are written when it answers, unless the "
+                                  "coordinator ends before"));
+  faults.Clear();
+  EventTime now = kNow;
+  const std::string answers = "csv_logger: all files answer again, and have all lines";
+  for (int i = 0; i < 3000 && run_.notes(run_.notes_size() - 1).text() != answers; ++i) {
+    now.monotonic += absl::Milliseconds(60);
+    Outbox outbox;
+    ends->Advance(now, &outbox);
+    Write(outbox);
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  EXPECT_EQ(text(), "before\r\n0,0.0,0.5\r\n1,0.0,0.5\r\n2,0.0,0.5\r\n3,0.0,0.5\r\n");
+  EXPECT_EQ(run_.notes(run_.notes_size() - 1).text(), answers);
+  EXPECT_EQ(run_.csv_ends(0), run_.csv_whole_ends(0));
+  Crash();
+  EXPECT_TRUE(EpochCallbacks::CheckFiles(plan_, run_).ok());
 }
 
 TEST_F(EpochCallbacksTest, TheBestCheckpointIsTheOneAtTheEndOfTheBestEpoch) {

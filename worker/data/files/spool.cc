@@ -27,9 +27,16 @@ int OpenUnnamed(const std::string& folder) {
   return named;
 }
 
-// Unavailable: the worker tries the job again later.
+// Unavailable: the worker tries the job again later. A full disk may have room then: the folder is
+// shared with other programs, and often with other workers.
 absl::Status SpoolError(int error, const std::string& what) {
   const std::string text = absl::StrCat(what, ": ", strerror(error));
+  if (error == ENOSPC || error == EDQUOT) {
+    return absl::UnavailableError(absl::StrCat(
+        text,
+        "; make room there, give the worker another folder with --spool, or more memory "
+        "with --data_memory"));
+  }
   return IsTransient(error) ? absl::UnavailableError(text) : absl::ResourceExhaustedError(text);
 }
 

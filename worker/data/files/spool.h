@@ -30,7 +30,8 @@ class Spool {
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
-  // ResourceExhausted: the storage's limit is reached, or the disk is full; names the folder.
+  // ResourceExhausted: the storage's limit is reached. Unavailable: the disk is full or has failed,
+  // and may work later; names the folder.
   absl::Status Append(std::string_view bytes);
 
   // Returns the contents. The spool must not be used afterwards.

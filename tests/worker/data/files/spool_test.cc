@@ -56,7 +56,7 @@ TEST(SpoolTest, AFailedWriteIsReported) {
   DisarmFailpoints();
 }
 
-TEST(SpoolTest, AnErrorOfTheDiskMayPassAndAFullDiskMayNot) {
+TEST(SpoolTest, AnErrorOfTheDiskAndAFullDiskMayPassAndAFolderThatIsClosedMayNot) {
   const std::string rules = ::testing::TempDir() + "/spool_test.rules";
   ASSERT_EQ(setenv("CAIRN_FAULTY_FILES", rules.c_str(), 1), 0);
   const testing::FaultyFiles faults(rules);
@@ -65,12 +65,19 @@ TEST(SpoolTest, AnErrorOfTheDiskMayPassAndAFullDiskMayNot) {
   DataStorage storage({.memory_bytes = 0, .spool_folder = folder});
   for (const char* operation : {"open", "write"}) {
     for (const auto& [error, code] : {std::pair(EIO, absl::StatusCode::kUnavailable),
-                                      std::pair(ENOSPC, absl::StatusCode::kResourceExhausted)}) {
+                                      std::pair(ENOSPC, absl::StatusCode::kUnavailable),
+                                      std::pair(EDQUOT, absl::StatusCode::kUnavailable),
+                                      std::pair(EACCES, absl::StatusCode::kResourceExhausted)}) {
       faults.Set({{operation, "/faulty_spool", error}});
       EXPECT_EQ(Spool("x.gz", &storage).Append("1").code(), code) << operation << " " << error;
     }
   }
-  EXPECT_EQ(faults.fired(), 4);
+  EXPECT_EQ(faults.fired(), 8);
+  faults.Set({{"write", "/faulty_spool", ENOSPC}});
+  EXPECT_EQ(Spool("x.gz", &storage).Append("1").message(),
+            "data file x.gz: cannot write to the spool folder " + folder +
+                ": No space left on device; make room there, give the worker another folder with "
+                "--spool, or more memory with --data_memory");
   faults.Clear();
   unsetenv("CAIRN_FAULTY_FILES");
 }
