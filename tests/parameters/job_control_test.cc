@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <latch>
@@ -81,7 +82,9 @@ class JobControlTest : public ::testing::Test {
   SnapshotCatalog catalog_;
   SnapshotFetcher fetcher_;
   Mailbox<proto::TaskMessage> sent_;
-  int writers_niceness_ = 0;  // The nice value of the thread that wrote the last snapshot.
+  // The nice value of the thread that reported the last snapshot: its writer, or the test's thread
+  // if it was refused.
+  std::atomic<int> writers_niceness_ = 0;
   std::unique_ptr<JobControl> control_;
 };
 
