@@ -58,6 +58,9 @@ class Model {
   // tensor that is too large.
   static absl::StatusOr<std::unique_ptr<Model>> Create(const proto::ModelSpec& spec);
 
+  // By node: the node whose output is, or whose kernel writes, the mask of its output, or -1: none,
+  // or a later layer has removed it.
+  const std::vector<int>& masks() const { return masks_; }
   // The inputs in the order of Executor::Batch::inputs.
   const std::vector<Input>& inputs() const { return inputs_; }
   // The outputs in Keras's order; at least one.
@@ -95,7 +98,6 @@ class Model {
   std::vector<Input> inputs_;
   std::vector<int> input_nodes_;
   std::vector<Output> outputs_;
-  // By node: the node whose output is, or whose kernel writes, the mask of its output, or -1.
   std::vector<int> masks_;
 };
 
