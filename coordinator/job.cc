@@ -27,6 +27,10 @@ std::string CheckpointName(uint64_t checkpoint) {
   return checkpoint == 0 ? "the initial values" : absl::StrCat("checkpoint ", checkpoint);
 }
 
+absl::Duration CsvPatience(const Membership& members) {
+  return CsvLogger::PatienceFor(members.options().progress_timeout);
+}
+
 proto::Command StopCommand(uint64_t job_id) {
   proto::Command command;
   command.mutable_stop_job()->set_job_id(job_id);
@@ -55,7 +59,8 @@ void Job::Activate(EventTime now, Outbox* outbox) {
   if (record().state() == proto::QUEUED) {
     if (plan().has_value()) {
       // The jobs before it may have written to its files since it was resumed.
-      const absl::Status unchanged = EpochCallbacks::CheckFiles(*plan(), journaled_.run());
+      const absl::Status unchanged =
+          EpochCallbacks::CheckFiles(*plan(), journaled_.run(), CsvPatience(members_));
       if (!unchanged.ok()) {
         return Fail(absl::StrCat("csv_logger: ", unchanged.message()), now, outbox);
       }
@@ -710,7 +715,8 @@ void Job::End(proto::JobState state, const std::string& error, EventTime now, Ou
 
 absl::Status Job::Reopen(EventTime now, Outbox* outbox) {
   if (plan().has_value()) {
-    CAIRN_RETURN_IF_ERROR(EpochCallbacks::CheckFiles(*plan(), journaled_.run()));
+    CAIRN_RETURN_IF_ERROR(
+        EpochCallbacks::CheckFiles(*plan(), journaled_.run(), CsvPatience(members_)));
   }
   workers_.ForgetAll();
   inspector_.reset();
@@ -720,7 +726,8 @@ absl::Status Job::Reopen(EventTime now, Outbox* outbox) {
   if (plan().has_value()) {
     const uint64_t checkpoint = journaled_.NewestCheckpoint();
     journaled_.run().set_nonfinite_in_vain(0);
-    EpochCallbacks::Prepare(*plan(), journaled_.LowWaterOf(checkpoint), &journaled_.run());
+    EpochCallbacks::Prepare(*plan(), journaled_.LowWaterOf(checkpoint), &journaled_.run(),
+                            CsvPatience(members_));
     journaled_.run().set_starts_exhausted(0);
     journaled_.BeginGeneration(checkpoint, outbox);
     journaled_.Note(absl::StrCat("resumed from ", CheckpointName(checkpoint)), now);

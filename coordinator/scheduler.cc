@@ -65,9 +65,9 @@ MembershipOptions Of(const proto::ClusterRecord& cluster, MembershipOptions opti
 }
 
 // The files of csv_loggers are on this machine.
-absl::Status CheckCsvFiles(const proto::Job& job) {
+absl::Status CheckCsvFiles(const proto::Job& job, absl::Duration patience) {
   CAIRN_ASSIGN_OR_RETURN(const JobCallbacks callbacks, CreateCallbacks(job));
-  const TimeLimit limit(CsvLogger::kPatience);
+  const TimeLimit limit(patience);
   for (const CsvLogger& log : callbacks.csv_loggers) {
     const absl::Status status = log.CheckFile(limit.left());
     if (status.ok()) continue;
@@ -362,7 +362,8 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
   const SizeVerdict verdict = CheckSizes(sizes, request.job(), members_);
   CAIRN_RETURN_IF_ERROR(verdict.refused);
   // Last, because it makes the files: a job that is refused leaves none.
-  CAIRN_RETURN_IF_ERROR(CheckCsvFiles(request.job()));
+  CAIRN_RETURN_IF_ERROR(
+      CheckCsvFiles(request.job(), CsvLogger::PatienceFor(members_.options().progress_timeout)));
   cluster_.set_last_job_id(cluster_.last_job_id() + 1);
   // The counter and the job are one synced write: an id that a client has seen is never given to
   // another job.

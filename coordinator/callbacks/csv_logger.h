@@ -1,6 +1,7 @@
 #ifndef CAIRN_COORDINATOR_CALLBACKS_CSV_LOGGER_H_
 #define CAIRN_COORDINATOR_CALLBACKS_CSV_LOGGER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -38,9 +39,12 @@ class CsvLogger {
   // `job` is validated and must outlive this. `logs_rate`: there is a column for the learning rate.
   CsvLogger(const proto::Callback& config, const proto::Job& job, bool logs_rate);
 
-  // The control loop waits this long for all files of a job together. Shorter than the shortest
-  // --progress_timeout.
-  static constexpr absl::Duration kPatience = absl::Milliseconds(500);
+  // The control loop waits this long for all files of a job together.
+  static constexpr absl::Duration kPatience = absl::Seconds(2);
+  // Less where --progress_timeout is short: after that the loop itself counts as hanging.
+  static absl::Duration PatienceFor(absl::Duration progress_timeout) {
+    return std::min(kPatience, progress_timeout / 2);
+  }
 
   // InvalidArgument: the file cannot be written, or exists and is no such file. Creates it if it
   // does not exist.

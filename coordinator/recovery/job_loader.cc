@@ -97,7 +97,8 @@ void JobLoader::Begin(uint64_t checkpoint, EventTime now, Outbox* outbox) {
             ? cluster::MoveBlocksFrom(NextAbsent(now), FullPartition())
             : cluster::RebalanceBlocks(PartitionOf(job_, checkpoint), ps_count_),
         now, outbox);
-  EpochCallbacks::Prepare(*job_.plan(), job_.LowWaterOf(checkpoint), &job_.run());
+  EpochCallbacks::Prepare(*job_.plan(), job_.LowWaterOf(checkpoint), &job_.run(),
+                          CsvLogger::PatienceFor(members_.options().progress_timeout));
   job_.BeginGeneration(checkpoint, outbox);
   newest_when_asked_.clear();
   resuming_ = false;

@@ -67,6 +67,7 @@ EpochCallbacks::EpochCallbacks(const Context& context)
     : plan_(*context.plan),
       run_(*context.run),
       history_(*context.history),
+      csv_patience_(context.csv_patience),
       decisions_(MakeDecisions(plan_.job())) {
   // The journal of an older version may lack them.
   if (run_.rates().empty()) *run_.mutable_rates() = PlannedRates(plan_);
@@ -85,10 +86,11 @@ EpochCallbacks::EpochCallbacks(const Context& context)
     decisions_->Take(record, decided.At(last).value_or(0));
     LogToCsv(epoch, record, trained.At(last).value_or(0));
   }
-  FlushCsv(CsvLogger::kPatience);  // An error is noted at the next epoch.
+  FlushCsv(csv_patience_);  // An error is noted at the next epoch.
 }
 
-void EpochCallbacks::Prepare(const proto::JobPlan& plan, int64_t low_water, proto::RunRecord* run) {
+void EpochCallbacks::Prepare(const proto::JobPlan& plan, int64_t low_water, proto::RunRecord* run,
+                             absl::Duration csv_patience) {
   auto rates = PlannedRates(plan);
   for (const proto::RateChange& change : run->rates()) {
     if (!change.planned() && change.from_batch() <= low_water) *rates.Add() = change;
@@ -99,17 +101,18 @@ void EpochCallbacks::Prepare(const proto::JobPlan& plan, int64_t low_water, prot
   if (run->stop_at_batch() > low_water) run->clear_stop_at_batch();
   if (!run->csv_begins().empty()) return;
   const std::unique_ptr<EpochDecisions> decisions = MakeDecisions(plan.job());
-  const TimeLimit limit(CsvLogger::kPatience);
+  const TimeLimit limit(csv_patience);
   for (CsvLogger& log : decisions->csv_loggers()) {
     log.Start(log.SizeBefore(limit.left()));
     AddWritten(log, run);
   }
 }
 
-absl::Status EpochCallbacks::CheckFiles(const proto::JobPlan& plan, const proto::RunRecord& run) {
+absl::Status EpochCallbacks::CheckFiles(const proto::JobPlan& plan, const proto::RunRecord& run,
+                                        absl::Duration csv_patience) {
   const std::unique_ptr<EpochDecisions> decisions = MakeDecisions(plan.job());
   const std::vector<CsvLogger>& logs = decisions->csv_loggers();
-  const TimeLimit limit(CsvLogger::kPatience);
+  const TimeLimit limit(csv_patience);
   for (int i = 0; i < static_cast<int>(logs.size()); ++i) {
     const std::optional<CsvLogger::Written> written = FindWritten(run, i);
     if (!written.has_value()) continue;
@@ -180,7 +183,7 @@ void EpochCallbacks::Decide(int64_t epoch, EventTime now, Outbox* outbox) {
   }
   LogToCsv(epoch, record, storage::RateOfBatch(run_, end - 1));
   // Nothing is waited for as long as a file does not answer.
-  FlushCsv(csv_no_answer_.empty() ? CsvLogger::kPatience : absl::ZeroDuration());
+  FlushCsv(csv_no_answer_.empty() ? csv_patience_ : absl::ZeroDuration());
   NoteCsv(/*is_last=*/end >= plan_.total_batches() || run_.has_stop_at_batch(), now);
   Save(outbox);
   outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.decide_epoch"); });

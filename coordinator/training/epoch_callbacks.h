@@ -25,7 +25,7 @@ namespace cairn::coordinator {
 //
 // The files of csv_loggers are written before the journal, so they have all epochs when the job
 // ends. An epoch whose decision was lost is decided again, and its line is written in the same
-// place. A file that does not answer is waited for once, for CsvLogger::kPatience; then the job
+// place. A file that does not answer is waited for once, for `csv_patience`; then the job
 // goes on, and the lines are written when the file answers. A note says both.
 //
 // Advance reads the history from the journal. Not thread-safe.
@@ -36,16 +36,19 @@ class EpochCallbacks {
     const proto::JobPlan* plan = nullptr;
     proto::RunRecord* run = nullptr;
     History* history = nullptr;
+    absl::Duration csv_patience = CsvLogger::kPatience;
   };
   explicit EpochCallbacks(const Context& context);
 
   // Before a generation begins at this low-water mark: removes the decisions about epochs that are
   // trained again, and enters what the job fixes in advance. The files of csv_loggers are looked at
   // before they are first written.
-  static void Prepare(const proto::JobPlan& plan, int64_t low_water, proto::RunRecord* run);
+  static void Prepare(const proto::JobPlan& plan, int64_t low_water, proto::RunRecord* run,
+                      absl::Duration csv_patience = CsvLogger::kPatience);
   // Before a job that has ended goes on. FailedPrecondition: a csv_logger's file is not as the job
-  // left it, so lines of others would be lost.
-  static absl::Status CheckFiles(const proto::JobPlan& plan, const proto::RunRecord& run);
+  // left it, so lines of others would be lost. Unavailable: it does not answer.
+  static absl::Status CheckFiles(const proto::JobPlan& plan, const proto::RunRecord& run,
+                                 absl::Duration csv_patience = CsvLogger::kPatience);
   // Halves the learning rate, which no schedule sets, from this batch on.
   static void HalveRate(const proto::Job& job, int64_t from_batch, proto::RunRecord* run);
 
@@ -79,6 +82,7 @@ class EpochCallbacks {
   const proto::JobPlan& plan_;
   proto::RunRecord& run_;
   History& history_;
+  const absl::Duration csv_patience_;
   std::unique_ptr<EpochDecisions> decisions_;
   // Of the last FlushCsv; empty: none. The first file that cannot be written, and the first one
   // that does not answer.

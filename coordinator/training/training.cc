@@ -45,7 +45,8 @@ Training::Training(const Context& context, BatchRanges open, std::vector<proto::
       replicated_(context.replicated),
       checkpointer_({context.plan, context.run, context.history, &queue_, context.progress_timeout},
                     std::move(manifests)),
-      epoch_callbacks_({context.plan, context.run, context.history}),
+      epoch_callbacks_({context.plan, context.run, context.history,
+                        CsvLogger::PatienceFor(context.progress_timeout)}),
       rates_(context.plan, context.run),
       rejects_(job::NonFinitePolicyOf(plan_.job()) == job::NonFinitePolicy::kReject) {
   checkpointer_.AllowEpochs(epoch_callbacks_.EpochsAllowed());
