@@ -53,9 +53,13 @@ def _is_own(layer):
 
 
 def _has_functions(layer):
-    """True for a Dense or the like with an activation or regularizer that is a function."""
-    return isinstance(layer, _OPEN) and any(
-        _is_function(getattr(layer, name, None)) for name in _FUNCTIONS)
+    """True for a Dense or the like with an activation or regularizer that is a function.
+
+    So is glu, which halves an axis: a job has operations for it, and no layer with this activation.
+    """
+    return isinstance(layer, _OPEN) and (
+        getattr(layer, "activation", None) is keras.activations.glu or
+        any(_is_function(getattr(layer, name, None)) for name in _FUNCTIONS))
 
 
 def _keys(structure):
