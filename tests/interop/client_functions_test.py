@@ -234,6 +234,40 @@ class Weights(unittest.TestCase):
             cluster.fit(model, np.zeros((96, 5), np.int32), rows()[1], verbose=0)
 
 
+class Halves(unittest.TestCase):
+    """glu as an activation: half of the layer's units are gates."""
+
+    def test_layers(self):
+        class Gated(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.conv = layers.Conv1D(6, 3, activation="glu")
+                self.flat = layers.Flatten()
+                self.dense = layers.Dense(8, activation=keras.activations.glu)
+                self.last = layers.Dense(1)
+
+            def call(self, x):
+                x = self.conv(ops.expand_dims(x, -1))
+                return self.last(self.dense(self.flat(x)))
+
+        x, y = rows()
+        model = Gated()
+        model(x[:1])
+        same_as_keras(self, model, {"optimizer": "adam", "loss": "mse"}, x, y, epochs=2)
+        same_predictions(self, model, x)
+
+    def test_outputs(self):
+        """Keras says a wrong shape of such an output, and computes the right one."""
+        x, y = rows()
+        inputs = keras.Input((8,))
+        for model in (keras.Sequential([inputs, layers.Dense(2, activation="glu")]),
+                      keras.Model(inputs, layers.Activation("glu")(layers.Dense(2)(inputs)))):
+            self.assertEqual(model.output_shape, (None, 2))
+            same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse", "metrics": ["mae"]}, x, y,
+                          epochs=2)
+            same_predictions(self, model, x)
+
+
 class Losses(unittest.TestCase):
     def test_functions_of_tensorflow(self):
         x, y = rows()

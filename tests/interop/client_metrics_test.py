@@ -84,30 +84,6 @@ class IgnoredClasses(Refused):
                         metrics.SparseCategoricalCrossentropy(ignore_class=0, name="entropy")]},
             x, y, epochs=2)
 
-    def test_masks(self):
-        """The steps of padding have no loss, as with a tag for each word of a sentence."""
-        random = np.random.default_rng(5)
-        ids = random.integers(1, 30, (80, 12))
-        ids[np.arange(12) >= random.integers(3, 13, (80, 1))] = 0
-        values = random.random((80, 12, 3)).astype("float32") * (ids > 0)[..., None]
-        tagger = keras.Sequential([
-            keras.Input((None,)), layers.Embedding(30, 8, mask_zero=True),
-            layers.Bidirectional(layers.LSTM(8, return_sequences=True)),
-            layers.Dense(5, activation="softmax")])
-        masked = keras.Sequential([
-            keras.Input((12, 3)), layers.Masking(), layers.GRU(4, return_sequences=True),
-            layers.TimeDistributed(layers.Dense(5))])
-        for model, x, from_logits in (tagger, ids, False), (masked, values, True):
-            compiled = {"optimizer": keras.optimizers.SGD(0.1), "metrics": ["accuracy"],
-                        "loss": losses.SparseCategoricalCrossentropy(from_logits=True)
-                        if from_logits else "sparse_categorical_crossentropy"}
-            same_as_keras(self, model, compiled, x, ids % 5, epochs=2,
-                          validation_data=(x[:40], ids[:40] % 5))
-            np.testing.assert_allclose(cluster.predict(model, x[:9]), model.predict(x[:9], verbose=0),
-                                       atol=1e-4)
-            with self.assertRaisesRegex(cairn.NotSupported, "output that has a mask"):
-                cluster.fit(model, x, ids % 5, sample_weight=np.ones(80), verbose=0)
-
     def test_what_is_refused(self):
         loss = losses.SparseCategoricalCrossentropy(ignore_class=-1)
         labels = np.zeros(32, "int32")
@@ -119,6 +95,107 @@ class IgnoredClasses(Refused):
                      metrics.MeanIoU(3, ignore_class=-1))
         self.refused("reduction is 'sum'", dense(3, "softmax"), labels,
                      losses.SparseCategoricalCrossentropy(ignore_class=-1, reduction="sum"))
+
+
+class Masks(unittest.TestCase):
+    """The steps of padding have no loss, as with a tag for each word of a sentence."""
+
+    def setUp(self):
+        self.random = np.random.default_rng(5)
+        ids = self.random.integers(1, 30, (80, 12))
+        ids[np.arange(12) >= self.random.integers(3, 13, (80, 1))] = 0
+        self.ids = ids
+
+    def tagger(self, units, activation):
+        return keras.Sequential([
+            keras.Input((None,)), layers.Embedding(30, 8, mask_zero=True),
+            layers.Bidirectional(layers.LSTM(8, return_sequences=True)),
+            layers.Dense(units, activation=activation)])
+
+    def same(self, model, x, labels, loss, given_metrics=(), rate=0.1):
+        return same_as_keras(self, model, {"optimizer": keras.optimizers.SGD(rate), "loss": loss,
+                                           "metrics": list(given_metrics)},
+                             x, labels, epochs=2, validation_data=(x[:40], labels[:40]))
+
+    def test_class_numbers(self):
+        ids = self.ids
+        values = self.random.random((80, 12, 3)).astype("float32") * (ids > 0)[..., None]
+        masked = keras.Sequential([
+            keras.Input((12, 3)), layers.Masking(), layers.GRU(4, return_sequences=True),
+            layers.TimeDistributed(layers.Dense(5))])
+        for model, x, loss in (
+                (self.tagger(5, "softmax"), ids, "sparse_categorical_crossentropy"),
+                (masked, values, losses.SparseCategoricalCrossentropy(from_logits=True))):
+            self.same(model, x, ids % 5, loss, ["accuracy", metrics.SparseTopKCategoricalAccuracy(2)])
+            np.testing.assert_allclose(cluster.predict(model, x[:9]), model.predict(x[:9], verbose=0),
+                                       atol=1e-4)
+            with self.assertRaisesRegex(cairn.NotSupported, "output that has a mask"):
+                cluster.fit(model, x, ids % 5, sample_weight=np.ones(80), verbose=0)
+
+    def test_ignored_classes(self):
+        labels = np.where(self.random.random((80, 12)) < 0.2, -1, self.ids % 5)
+        self.same(self.tagger(5, "softmax"), self.ids, labels,
+                  losses.SparseCategoricalCrossentropy(ignore_class=-1), ["accuracy"])
+
+    def test_one_hot_labels(self):
+        labels = np.eye(5, dtype="float32")[self.ids % 5]
+        self.same(self.tagger(5, "softmax"), self.ids, labels, "categorical_crossentropy", [
+            "accuracy", metrics.TopKCategoricalAccuracy(2), metrics.CategoricalCrossentropy(name="e")])
+
+    def test_binary_labels(self):
+        """Precision counts masked steps, in Keras too."""
+        labels = (self.random.random((80, 12, 3)) < 0.4).astype("float32")
+        self.same(self.tagger(3, "sigmoid"), self.ids, labels,
+                  losses.BinaryCrossentropy(label_smoothing=0.1),
+                  ["accuracy", metrics.BinaryAccuracy(threshold=0.4, name="at_0.4"), "mae",
+                   metrics.Precision(name="precision")])
+
+    def test_numbers(self):
+        labels = self.random.normal(size=(80, 12, 3)).astype("float32")
+        self.same(self.tagger(3, None), self.ids, labels, "mae", [
+            "mse", metrics.RootMeanSquaredError(name="rmse"), metrics.CosineSimilarity(name="cosine"),
+            lambda y, p: ops.max(ops.abs(y - p), axis=-1)])
+        self.same(self.tagger(3, None), self.ids, labels, "cosine_similarity")
+        self.same(self.tagger(3, None), self.ids, labels,
+                  lambda y, p: ops.mean(ops.abs(y - p) ** 3, axis=-1))
+        self.same(self.tagger(3, None), self.ids, labels, losses.MeanSquaredError(reduction="sum"),
+                  rate=1e-4)
+
+    def test_several_outputs(self):
+        x = layers.Embedding(30, 8, mask_zero=True)(inputs := keras.Input((12,)))
+        other = keras.Input((2,))
+        x = layers.LSTM(8, return_sequences=True)(x)
+        tags = layers.Dense(2, name="tags")(x)
+        whole = layers.Dense(1, name="whole")(layers.concatenate(
+            [layers.GlobalAveragePooling1D()(x), other]))
+        model = keras.Model([inputs, other], [tags, whole])
+        labels = {"tags": self.random.normal(size=(80, 12, 2)).astype("float32"),
+                  "whole": self.random.normal(size=(80, 1)).astype("float32")}
+        there = same_as_keras(self, model, {
+            "optimizer": "sgd", "loss": {"tags": "mse", "whole": "mae"},
+            "loss_weights": {"tags": 2.0, "whole": 0.5},
+            "metrics": {"tags": ["mae"], "whole": ["mse"]}},
+            [self.ids[:64], labels["tags"][:64, 0]], {name: each[:64] for name, each in labels.items()},
+            epochs=2)
+        self.assertIn("tags_mae", there)
+
+    def test_what_is_refused(self):
+        class Mean(metrics.MeanMetricWrapper):
+            pass
+
+        labels = np.ones((80, 12, 3), "float32")
+        for text, loss, metric in (
+                ("Mean is a class of the script", "mse",
+                 Mean(lambda y, p: ops.mean(y - p, axis=-1), name="mean")),
+                ("ignore_class is not supported with an output that has a mask", "mse",
+                 metrics.SparseCategoricalCrossentropy(ignore_class=0)),
+                ("values of shape .*give labels of the output's shape", "mse",
+                 lambda y, p: ops.mean(y - p, axis=[1, 2])),
+                ("computes All", "hinge", "mse")):
+            model = self.tagger(3, None)
+            model.compile("sgd", loss, metrics=[metric])
+            with self.subTest(text), self.assertRaisesRegex(cairn.NotSupported, text):
+                cluster.fit(model, self.ids, labels, verbose=0)
 
 
 class States(unittest.TestCase):

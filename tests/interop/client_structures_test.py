@@ -72,6 +72,27 @@ class Structures(unittest.TestCase):
                     Exception, f"layer dense.* has the dtype policy {policy}; use float32 or mixed"):
                 cluster.fit(refused, x, y, **fit)
 
+    def test_initializers_that_a_job_does_not_have(self):
+        """The weights are there before the job."""
+        class Ramp(keras.initializers.Initializer):
+            def __call__(self, shape, dtype=None):
+                return keras.ops.reshape(keras.ops.arange(np.prod(shape), dtype="float32"), shape) / 50
+
+        def small(shape, dtype=None):
+            return keras.ops.ones(shape) * 0.1
+
+        random = np.random.default_rng(8)
+        table = random.normal(size=(20, 4)).astype("float32")
+        model = keras.Sequential([
+            keras.Input((6,)), layers.Embedding(20, 4, trainable=False,
+                                                embeddings_initializer=keras.initializers.Constant(table)),
+            layers.Flatten(), layers.Dense(5, kernel_initializer=Ramp(), bias_initializer=small),
+            layers.Dense(2, bias_initializer=keras.initializers.Constant([0.5, -0.5]))])
+        np.testing.assert_array_equal(model.get_weights()[0], table)
+        same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse"},
+                      random.integers(0, 20, (64, 6)), random.random((64, 2)), epochs=2)
+        np.testing.assert_array_equal(model.get_weights()[0], table)
+
     def test_operations_drop_masks(self):
         """As in Keras, where only layers pass them; a cast to the same type returns its argument."""
         ops = keras.ops

@@ -385,6 +385,24 @@ class Callbacks(unittest.TestCase):
         for name, value in theirs.items():
             np.testing.assert_allclose(ours[name], value, atol=1e-4, err_msg=name)
 
+    def test_callbacks_before_and_behind_a_reduction_of_the_rate(self):
+        """Keras adds the rate to the logs where ReduceLROnPlateau is in the list."""
+        x, y = examples()
+        found = []
+        for fit in network().fit, lambda *args, **kwargs: cluster.fit(network(), *args, **kwargs):
+            seen = []
+
+            def see(_, logs):
+                seen.append(list(logs))
+
+            history = fit(x, y, epochs=2, verbose=0, validation_split=0.5, callbacks=[
+                keras.callbacks.LambdaCallback(on_epoch_end=see),
+                keras.callbacks.ReduceLROnPlateau(patience=5),
+                keras.callbacks.LambdaCallback(on_epoch_end=see)])
+            found.append((seen, list(history.history)))
+        self.assertEqual(*found)
+        self.assertEqual(found[0][1][-2:], ["val_loss", "learning_rate"])
+
 
 class Errors(unittest.TestCase):
     def refused(self, text, model=None, **fit):

@@ -24,7 +24,7 @@ from tensorflow.random import normal, stateless_uniform, uniform  # noqa: E402
 class NoObjectives:
     whole_inputs = ()
 
-    def without_mask(self, outputs, _):
+    def without_masks(self, outputs, _):
         return outputs
 
     def trace(self, *_):

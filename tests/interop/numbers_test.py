@@ -172,7 +172,7 @@ class Comparison(unittest.TestCase):
         counted = sum(weight.size for name, weight in zip(names, expected_weights)
                       if not re.search(r"normalization(_\d+)?/count$", name))
         self.assertEqual(shown["parameters"], counted, "number of parameters")
-        self.assertEqual(sorted(history), sorted(expected))
+        self.assertEqual(list(history), list(expected))
         try:
             for key in compared:
                 here, there = np.array(history[key]), np.array(expected[key])

@@ -106,6 +106,15 @@ class Hook(keras.callbacks.Callback):
             self.callback.on_test_end(logs)
 
 
+class RateLog(keras.callbacks.Callback):
+    """Stands for a ReduceLROnPlateau, which the job runs, in the logs of an epoch."""
+
+    rate = None  # Of the epoch.
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs["learning_rate"] = self.rate
+
+
 def _rate(model):
     schedule = model.optimizer._learning_rate
     if isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):

@@ -128,23 +128,38 @@ def _consumers(node):
     return found
 
 
-def _take_policies(node):
-    """All layers of a job's model are float32; the job has the precision."""
+def _is_known(initializer):
+    """True for an initializer, in JSON, that a job has too."""
+    value = initializer.get("config")
+    value = value.get("value", 0.0) if isinstance(value, dict) else 0.0
+    return initializer.get("module") == "keras.initializers" and \
+        initializer.get("class_name") != "STFTInitializer" and isinstance(value, (int, float))
+
+
+def _simplify(node):
+    """Replaces what a job does not have, and does not need.
+
+    Its layers are float32; the job has the precision. Its weights are given, so an initializer of the
+    script, or one with an array, is not used.
+    """
     if isinstance(node, list):
         for each in node:
-            _take_policies(each)
+            _simplify(each)
     elif isinstance(node, dict):
         policy = node.get("dtype")
         if isinstance(policy, dict) and policy.get("config", {}).get("name") == "mixed_bfloat16":
             node["dtype"] = "float32"
-        for each in node.values():
-            _take_policies(each)
+        for name, value in node.items():
+            if name.endswith("initializer") and isinstance(value, dict) and not _is_known(value):
+                node[name] = {"module": "keras.initializers", "class_name": "Zeros", "config": {}}
+            else:
+                _simplify(value)
 
 
 def write_model(model, rebuilt, folder):
     """Writes model.json and weights.bin into `folder`; returns the path of model.json."""
     topology = rebuilt.topology if rebuilt else json.loads(model.to_json())
-    _take_policies(topology)
+    _simplify(topology)
     _state_means(topology, model)
     if not rebuilt:
         Translation(topology)

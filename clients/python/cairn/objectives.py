@@ -55,6 +55,7 @@ class _SurrogateOutput:
         self.field, self.weight, self.report = "metrics", 0.0, ""
         self.loss = given.loss
         self.labels_of = given.labels
+        self.takes_mask = given.takes_mask
         self._metrics = []  # (field, the job's metric).
 
     def be_loss(self, weight, report):
@@ -170,26 +171,6 @@ def _name_of(metric):
     return metric if isinstance(metric, str) else compile_utils.get_metric(metric, None, None).name
 
 
-def _own_metrics(metrics, output):
-    """[(field, Keras's name in reports, function)] of one output. metrics: {field: compile's}."""
-    found, counts = [], {}
-    for field, each in ((field, each) for field in metrics for each in metrics[field]):
-        name, own = _name_of(each), _own_metric(each)
-        if field == "weighted_metrics" and surrogates.is_entropy(each):
-            raise NotSupported(f"metric {name}: a job has SparseCategoricalCrossentropy with "
-                               f"ignore_class among metrics, and not among weighted_metrics")
-        if not own:
-            if any(name == other for _, other, _ in found):
-                raise NotSupported(f"output {output} has two metrics with the name {name}")
-            counts.setdefault(name, 1)
-            continue
-        if field == "weighted_metrics" and name in counts:
-            name = f"weighted_{name}"
-        counts[name] = counts.get(name, 0) + 1
-        found.append((field, name if counts[name] == 1 else f"{name}_{counts[name] - 1}", own[1]))
-    return found
-
-
 class Objectives:
     """The objectives of a model. y: as fit takes it."""
 
@@ -200,7 +181,8 @@ class Objectives:
         self._label_shapes = []
         self.whole_inputs = []  # Labels of whole numbers.
         self._stateful = []  # _StatefulMetrics.
-        self._mask = None  # A function of the model's inputs: the mask of its only output.
+        self._masks = {}  # By the output of the script's model: its mask, a function of the inputs.
+        self._unmasked = {}  # By the output with a mask: its name in the job.
         self._surrogates = {}  # By the output of the script's model and the key: _SurrogateOutputs.
         self._surrogate_names = {}  # {what the job calls a metric of theirs: what Keras calls it}
         self._with_surrogate = []  # The outputs of the script's model whose loss is one.
@@ -221,18 +203,18 @@ class Objectives:
 
     # ------------------------------------------------------------------------------------- tracing
 
-    def without_mask(self, outputs, inputs):
-        """The model's symbolic outputs. A mask of the only one is left to the loss's Surrogate."""
-        losses = keras.tree.flatten(self._compiled.get("loss"))
-        if len(outputs) > 1 or getattr(outputs[0], "_keras_mask", None) is None or \
-                not surrogates.loss_takes_mask(losses[0]):
-            return outputs
-        self._mask = keras.Function(inputs, outputs[0]._keras_mask)
-        self.are_own = True
-        unmasked = ops.multiply(outputs[0], 1.0)
-        operation = unmasked._keras_history.operation
-        operation.name = f"{outputs[0]._keras_history.operation.name}_unmasked"
-        return [unmasked]
+    def without_masks(self, outputs, inputs):
+        """The model's symbolic outputs. Masks are left to the Surrogates of losses and metrics."""
+        unmasked = list(outputs)
+        for i, output in enumerate(outputs):
+            mask = getattr(output, "_keras_mask", None)
+            if mask is not None:
+                self._masks[i] = keras.Function(inputs, mask)
+                self.are_own = True
+                unmasked[i] = ops.multiply(output, 1.0)
+                self._unmasked[i] = f"{output._keras_history.operation.name}_unmasked"
+                unmasked[i]._keras_history.operation.name = self._unmasked[i]
+        return unmasked
 
     def trace(self, outputs, names, trace, penalties):
         """(inputs, outputs) of the job's model besides those of the script's.
@@ -268,13 +250,11 @@ class Objectives:
         losses, weights = self._losses(names)
         metrics = self._metrics(names)
         for i, (name, tensor) in enumerate(zip(names, outputs)):
-            own = _own_metrics({field: metrics[field][i] for field in metrics}, name)
-            surrogate = surrogates.of_loss(losses[i], tensor, self._mask is not None)
-            if not is_own_loss(losses[i]) and not own and not surrogate:
+            given_metrics = {field: metrics[field][i] for field in metrics}
+            own = self._own_metrics(given_metrics, i, name)
+            surrogate = surrogates.of_loss(losses[i], tensor) if i not in self._masks else None
+            if not is_own_loss(losses[i]) and not own and not surrogate and i not in self._masks:
                 continue
-            if getattr(tensor, "_keras_mask", None) is not None or self._mask is not None and own:
-                raise NotSupported(f"output {name} has a mask, which a loss or metric of the script "
-                                   f"cannot have, nor one of Keras that needs an output of its own")
             shape = self._label_shapes[i]
             given = keras.Input(shape or (1,), name=f"{name}_labels")
             inputs.append(given)
@@ -282,25 +262,91 @@ class Objectives:
             output = _ScriptOutput(i, name, "" if len(names) == 1 else name + "_", tensor, given,
                                    bool(shape), trace, add)
             report = f"{output.prefix}loss" if output.prefix else ""
-            if is_own_loss(losses[i]):
+            if i in self._masks:
+                surrogate = self._masked_loss(losses[i], output)
+            elif is_own_loss(losses[i]):
                 add(self._loss_of(losses[i], output.labels, tensor, trace),
                     _Value(f"{name}_objective", "loss", weights[i], report))
             if surrogate:
                 [about] = self._trace_surrogate(surrogate, output)
                 about.be_loss(weights[i], report)
                 self._with_surrogate.append(i)
-                self._trace_beside(losses[i], {field: metrics[field][i] for field in metrics}, output)
+                if i not in self._masks:
+                    self._trace_beside(losses[i], given_metrics, output)
             for field, metric, function in own:
-                report = output.prefix + metric
-                if surrogates.metric_needs(function):
-                    self._report_surrogate(surrogates.of_metric(function, tensor), output, field,
-                                           report)
-                elif isinstance(function, keras.metrics.Metric):
-                    self._trace_states(function, f"{name}_{field}_{metric}", report, field, output)
-                else:
-                    value = _traced(f"metric {metric}", trace,
-                                    lambda function=function: function(output.labels(), tensor))
-                    add(value, _Value(f"{name}_{field}_{metric}", field, 0.0, report))
+                self._trace_metric(field, metric, function, output)
+
+    def _trace_metric(self, field, name, metric, output):
+        """A metric that a job does not have. name: Keras's, in reports."""
+        report = output.prefix + name
+        if surrogates.metric_needs(metric):
+            self._report_surrogate(surrogates.of_metric(metric, output.tensor), output, field, report)
+        elif self._is_masked(metric, output.position):
+            def values(labels, tensor):
+                return _traced(f"metric {name}", output.trace, lambda: metric._fn(
+                    labels, tensor, **metric._fn_kwargs), _of_each)
+
+            self._report_surrogate(
+                surrogates.of_masked_metric(metric, f"{field} {name}", values, output.tensor,
+                                            self._masks[output.position].outputs[0]),
+                output, field, report)
+        elif isinstance(metric, keras.metrics.Metric):
+            self._trace_states(metric, f"{output.name}_{field}_{name}", report, field, output)
+        else:
+            value = _traced(f"metric {name}", output.trace,
+                            lambda: metric(output.labels(), output.tensor))
+            output.add(value, _Value(f"{output.name}_{field}_{name}", field, 0.0, report))
+
+    def _is_masked(self, metric, position):
+        """True if Keras leaves masked positions of the output out of the metric, an object."""
+        return position in self._masks and surrogates.takes_mask(metric)
+
+    def _masked_loss(self, loss, output):
+        """The Surrogate of compile's loss of an output with a mask."""
+        loss = compile_utils.get_loss(loss, output.labels(), output.tensor)
+        what = _checked_loss(loss)
+
+        def values(labels, tensor):
+            return _traced(what, output.trace, lambda: loss.call(labels, tensor), _of_each)
+
+        return surrogates.of_masked_loss(loss, values, output.tensor,
+                                         self._masks[output.position].outputs[0])
+
+    def _own_metric(self, metric, i):
+        """(name, function or object) of a metric of an output that a job does not have; else None."""
+        if i not in self._masks:
+            return _own_metric(metric)
+        labels, output = (keras.KerasTensor((None, *shape))
+                          for shape in (self._label_shapes[i], self._shapes[i]))
+        found = compile_utils.get_metric(metric, labels, output)
+        if not surrogates.takes_mask(found):
+            return _own_metric(metric)
+        if _is_own(found):
+            raise NotSupported(f"metric {found.name}: {type(found).__name__} is a class of the script, "
+                               f"and the output has a mask: use a function as the metric")
+        if surrogates.is_entropy(found):
+            raise NotSupported(f"metric {found.name}: ignore_class is not supported with an output that "
+                               f"has a mask")
+        return _name_of(metric), found
+
+    def _own_metrics(self, metrics, i, output):
+        """[(field, Keras's name in reports, function)] of one output. metrics: {field: compile's}."""
+        found, counts = [], {}
+        for field, each in ((field, each) for field in metrics for each in metrics[field]):
+            name, own = _name_of(each), self._own_metric(each, i)
+            if field == "weighted_metrics" and surrogates.is_entropy(each):
+                raise NotSupported(f"metric {name}: a job has SparseCategoricalCrossentropy with "
+                                   f"ignore_class among metrics, and not among weighted_metrics")
+            if not own:
+                if any(name == other for _, other, _ in found):
+                    raise NotSupported(f"output {output} has two metrics with the name {name}")
+                counts.setdefault(name, 1)
+                continue
+            if field == "weighted_metrics" and name in counts:
+                name = f"weighted_{name}"
+            counts[name] = counts.get(name, 0) + 1
+            found.append((field, name if counts[name] == 1 else f"{name}_{counts[name] - 1}", own[1]))
+        return found
 
     def _trace_surrogate(self, surrogate, output):
         """The _SurrogateOutputs of a Surrogate, for a _ScriptOutput."""
@@ -327,9 +373,8 @@ class Objectives:
                 name = job_metric["as"]
                 report = f"weighted_{name}" if name in names else name
                 names.add(name)
-                self._report_surrogate(surrogates.beside_loss(
-                    loss, job_metric, output.tensor, self._mask is not None), output, field,
-                    output.prefix + report)
+                self._report_surrogate(surrogates.beside_loss(loss, job_metric, output.tensor),
+                                       output, field, output.prefix + report)
 
     def _report_surrogate(self, surrogate, output, field, report):
         names = [name for each, about in zip(surrogate.outputs,
@@ -370,16 +415,8 @@ class Objectives:
 
     def _loss_of(self, loss, labels_of, output, trace):
         loss = compile_utils.get_loss(loss, labels_of(), output)
-        what = f"loss {loss.name}"
-        reduction = getattr(loss, "reduction", "sum_over_batch_size")
-        if reduction not in ("sum_over_batch_size", "mean", "sum"):
-            raise NotSupported(f"{what}: reduction is {reduction!r}; a job has sum_over_batch_size "
-                               f"and sum only")
-        if type(loss).__call__ is not keras.losses.Loss.__call__:
-            raise NotSupported(f"{what}: {type(loss).__name__} has its own __call__; define call")
-
-        return _traced(what, trace, lambda: loss.call(labels_of(), output),
-                       _of_one_value if reduction != "sum" else ops.sum)
+        return _traced(_checked_loss(loss), trace, lambda: loss.call(labels_of(), output),
+                       _of_one_value if loss.reduction != "sum" else ops.sum)
 
     def translated(self, kind_of):
         """kind_of: of the output with a name (Translation.kind_of)."""
@@ -409,6 +446,12 @@ class Objectives:
 
     # ---------------------------------------------------------------------------- fields of the job
 
+    def _has_output(self, metric, i):
+        """True if an output of the job's model has compile's metric of an output of the script's."""
+        if i in self._masks:
+            return self._own_metric(metric, i) is not None
+        return i in self._with_surrogate or _own_metric(metric) is not None
+
     @property
     def are_computed(self):
         """True if the job's model has outputs of its own for them."""
@@ -422,7 +465,8 @@ class Objectives:
 
     @property
     def job_outputs(self):
-        return [*self.output_names, *(each.output for each in self._values)]
+        return [*(self._unmasked.get(i, name) for i, name in enumerate(self.output_names)),
+                *(each.output for each in self._values)]
 
     def fields(self, output_names, shapes):
         """The job's `loss`, `loss_weights` and metrics. shapes: of the outputs."""
@@ -438,7 +482,7 @@ class Objectives:
         for i in range(len(output_names)):
             has_surrogate = i in self._with_surrogate
             known = {what: [field for each in metrics[what][i]
-                            if not has_surrogate and not _own_metric(each)
+                            if not self._has_output(each, i)
                             for field in self._metric_fields(each, i)] for what in metrics}
             for what, values in known.items():
                 fields[what].append(values)
@@ -482,15 +526,15 @@ class Objectives:
         """{what the job calls a loss or metric: what Keras calls it}, without what Keras has not."""
         is_one = len(self.output_names) == 1
         names = {"loss": "loss", **self._surrogate_names}
-        for i, output in enumerate(self.output_names):
+        for i, (output, job_output) in enumerate(zip(self.output_names, self.job_outputs)):
             if not is_one and losses[i] is not None and not is_own_loss(losses[i]) and \
                     i not in self._with_surrogate:
-                names[f"{output}_loss"] = f"{output}_loss"
+                names[f"{job_output}_loss"] = f"{output}_loss"
             for what in ("metrics", "weighted_metrics"):
                 for metric in fields.get(what, [[]] * len(losses))[i]:
                     name = metric["as"]
                     for each in (name, f"weighted_{name}"):
-                        names[f"{output}_{each}"] = each if is_one else f"{output}_{each}"
+                        names[f"{job_output}_{each}"] = each if is_one else f"{output}_{each}"
         for value in self._values:
             if value.report:
                 names[value.job_report()] = value.report
@@ -555,19 +599,14 @@ class Objectives:
                                    (examples, *(shape or (1,)))) if i in self._stands_in else
                    labels[i] for i, shape in enumerate(self._shapes)]
         ones = np.broadcast_to(np.float32(1), (examples, 1))
-        return [*outputs, *(self._surrogate_labels(each, labels, inputs)
+        masks = {i: _mask_of(mask, labels[i], inputs) for i, mask in self._masks.items()}
+        return [*outputs, *(self._surrogate_labels(each, labels, masks)
                             if isinstance(each, _SurrogateOutput) else ones for each in self._values)]
 
-    def _surrogate_labels(self, surrogate, labels, inputs):
+    def _surrogate_labels(self, surrogate, labels, masks):
         array = labels[surrogate.position]
-        if self._mask is not None:
-            inputs = inputs[:len(self._mask.inputs)]
-            if any(map(is_files, [array, *inputs])):
-                raise NotSupported("x or y names files, and the output has a mask, which is computed "
-                                   "here: give arrays")
-            masks = [ops.convert_to_numpy(self._mask([each[at:at + _BATCH] for each in inputs]))
-                     for at in range(0, len(array), _BATCH)]
-            return surrogate.labels_of(array, np.concatenate(masks).astype(bool))
+        if surrogate.takes_mask:
+            return surrogate.labels_of(array, masks[surrogate.position])
         if is_files(array):
             raise NotSupported(f"y names files, and a loss or metric of output "
                                f"{self.output_names[surrogate.position]} (ignore_class, multi_label, "
@@ -577,12 +616,23 @@ class Objectives:
     def check_weights(self):
         """Raises if the loss of an example is not known, so that it cannot have a weight."""
         kinds = {self._kinds[each.output] for each in self._values if each.field != "metrics"}
-        if self._mask is not None:
+        if self._masks:
             raise NotSupported("sample_weight or class_weight with an output that has a mask: Keras "
                                "takes none either")
         if self._divided or kinds & {MEAN, SUM}:
             raise NotSupported("sample_weight or class_weight with add_loss, or with a loss function "
                                "that returns one number for a batch: give its mean axis=-1")
+
+
+def _mask_of(mask, labels, inputs):
+    """The mask of an output for all examples. inputs: of the job's model, first those of the script's."""
+    inputs = inputs[:len(mask.inputs)]
+    if any(map(is_files, [labels, *inputs])):
+        raise NotSupported("x or y names files, and an output has a mask, which is computed here: give "
+                           "arrays")
+    parts = [ops.convert_to_numpy(mask([each[at:at + _BATCH] for each in inputs]))
+             for at in range(0, len(labels), _BATCH)]
+    return np.concatenate(parts).astype(bool)
 
 
 def _numbers_of(value, shape):
@@ -612,6 +662,22 @@ def _numbers_of(value, shape):
     places = [range(1) if i in axes else range(size) for i, size in enumerate(tensor.shape)]
     return [reduced(tensor[tuple(slice(None) if i in axes else at for i, at in enumerate(place))])
             for place in itertools.product(*places)]
+
+
+def _checked_loss(loss):
+    """What a loss, an object, is in errors. Raises if its call is not all that it computes."""
+    what = f"loss {loss.name}"
+    reduction = getattr(loss, "reduction", "sum_over_batch_size")
+    if reduction not in ("sum_over_batch_size", "mean", "sum"):
+        raise NotSupported(f"{what}: reduction is {reduction!r}; a job has sum_over_batch_size and sum "
+                           f"only")
+    if type(loss).__call__ is not keras.losses.Loss.__call__:
+        raise NotSupported(f"{what}: {type(loss).__name__} has its own __call__; define call")
+    return what
+
+
+def _of_each(values):
+    return values
 
 
 def _of_one_value(values):

@@ -35,6 +35,13 @@ def _softmax(op, tensor):
     return op.permute(tensor, [axes.index(i) for i in range(tensor.rank)])
 
 
+def _normalize(op, tensor):
+    if op.config.get("order", 2) != 2:
+        op.fails("of another order than 2")
+    axes = [axis + 1 for axis in op.axes(op.config.get("axis", -1), tensor)]
+    return op.add("UnitNormalization", {"axis": axes}, tensor, tensor.shape)
+
+
 def _two(op):
     if len(op.arguments) != 2:
         op.fails()
@@ -564,6 +571,7 @@ def _sparse_crossentropy(op):
 _FAMILIES = {
     **{kind: (_function, tuple(needed)) for kind, (_, needed) in _FUNCTIONS.items()},
     **dict.fromkeys(("Softmax", "LogSoftmax"), (_of_one(_softmax), ("axis",))),
+    "Normalize": (_of_one(_normalize), ("axis", "order", "epsilon")),
     "Add": (_of_two("plus"), ()), "Subtract": (_of_two("minus"), ()),
     "Multiply": (_of_two("times"), ()),
     **dict.fromkeys(("TrueDivide", "Divide"), (_of_two("over"), ())),

@@ -53,9 +53,13 @@ def _is_own(layer):
 
 
 def _has_functions(layer):
-    """True for a Dense or the like with an activation or regularizer that is a function."""
-    return isinstance(layer, _OPEN) and any(
-        _is_function(getattr(layer, name, None)) for name in _FUNCTIONS)
+    """True for a Dense or the like with an activation or regularizer that is a function.
+
+    So is glu, which halves an axis: a job has operations for it, and no layer with this activation.
+    """
+    return isinstance(layer, _OPEN) and (
+        getattr(layer, "activation", None) is keras.activations.glu or
+        any(_is_function(getattr(layer, name, None)) for name in _FUNCTIONS))
 
 
 def _keys(structure):
@@ -141,7 +145,7 @@ def needs_rebuild(model):
     """True if a job cannot read the model as it is."""
     if _is_own(model) or any(_is_own(layer) for layer in model.layers):
         return True
-    if _has_mask(model.outputs) == [True]:
+    if any(_has_mask(model.outputs)):
         return True
     if isinstance(model, keras.Sequential):
         return any(None in tensor.shape[1:] for tensor in model.inputs)
@@ -400,8 +404,8 @@ def rebuild(model, tensors, structure, objectives, skipped=()):
     if names:
         flat = [tensor if tensor._keras_history.operation.name == name else
                 keras.layers.Identity(name=name)(tensor) for name, tensor in zip(names, flat)]
-    flat = objectives.without_mask(flat, tensors)
     names = [tensor._keras_history.operation.name for tensor in flat]
+    flat = objectives.without_masks(flat, tensors)
     with inlined:
         labels, values = objectives.trace(flat, names, inlined.trace, inlined.penalties)
     trace = inlined.trace

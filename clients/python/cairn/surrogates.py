@@ -13,6 +13,7 @@ from cairn.errors import NotSupported
 ops = keras.ops
 _FAR = 1e9  # Its exponential is infinite, and that of its negative is 0.
 _IOUS = ("MeanIoU", "IoU")
+_TOP_K = "sparse_top_k_categorical_accuracy"
 
 
 class Output(typing.NamedTuple):
@@ -20,9 +21,10 @@ class Output(typing.NamedTuple):
 
     key: tuple  # Outputs with the same key are one.
     compute: typing.Callable  # Of the symbolic labels and the symbolic output of the script's model.
-    labels: typing.Callable  # Of an array of labels, and the mask of the output or None.
+    labels: typing.Callable  # Of an array of labels, and the mask of the output if takes_mask.
     loss: dict  # The job's.
     metrics: list  # The job's, without their names in reports.
+    takes_mask: bool = False
 
 
 class Surrogate(typing.NamedTuple):
@@ -49,16 +51,14 @@ def loss_needs(loss):
     return _kind(loss) == "SparseCategoricalCrossentropy" and _ignored_class(loss) is not None
 
 
-def loss_takes_mask(loss):
-    """True if the loss of an output with a mask has a surrogate."""
-    loss = keras.losses.get(loss) if isinstance(loss, str) else loss
-    if loss is keras.losses.sparse_categorical_crossentropy:
-        return True
-    return _kind(loss) == "SparseCategoricalCrossentropy" and loss.ignore_class is None and \
-        loss.reduction in ("sum_over_batch_size", "mean")
+def _classes_of(labels, output):
+    """Class numbers of labels that are such numbers, perhaps with an axis of length 1, or one-hot."""
+    if labels.ndim == len(output.shape):
+        labels = labels[..., 0] if labels.shape[-1] == 1 else labels.argmax(-1)
+    return labels.astype(np.int64)
 
 
-def _with_ignored(output, label_of, ignored, compute, metrics, name):
+def _with_ignored(output, label_of, ignored, compute, metrics, name, takes_mask=False):
     """An Output with one class more than the output: masked labels and `ignored` ones belong to it.
 
     compute: of the output, the logits of its classes. label_of: the logit of the additional class, of
@@ -73,14 +73,15 @@ def _with_ignored(output, label_of, ignored, compute, metrics, name):
         return ops.concatenate([logits, label_of(ops.expand_dims(labels, -1), logits)], axis=-1)
 
     def labels_of(labels, mask):
-        if labels.ndim == len(output.shape):
-            labels = labels[..., 0]
-        labels = labels.astype(np.int64)
-        is_left_out = labels == ignored if mask is None else ~mask
-        return np.where(is_left_out, classes, labels)
+        labels = _classes_of(labels, output)
+        for is_left_out in (None if ignored is None else labels == ignored,
+                            None if mask is None else ~mask):
+            if is_left_out is not None:
+                labels = np.where(is_left_out, classes, labels)
+        return labels
 
     loss = {"name": "sparse_categorical_crossentropy", "from_logits": True, "ignore_class": classes}
-    return Output((name, ignored), computed, labels_of, loss, metrics)
+    return Output((name, ignored), computed, labels_of, loss, metrics, takes_mask)
 
 
 def _logits_of(loss):
@@ -95,13 +96,11 @@ def _never(labels, logits):
     return 0.0 * logits[..., :1] - _FAR
 
 
-def of_loss(loss, output, has_mask):
+def of_loss(loss, output):
     """The Surrogate of compile's loss; None if a job has the loss.
 
     output: the symbolic output of the script's model.
     """
-    if has_mask:
-        return Surrogate([_with_ignored(output, _never, None, _logits_of(loss), [], "masked")], None)
     if not loss_needs(loss) or 0 <= loss.ignore_class < output.shape[-1]:
         return None
     if loss.reduction not in ("sum_over_batch_size", "mean"):
@@ -111,29 +110,19 @@ def of_loss(loss, output, has_mask):
                                     f"logits_{loss.from_logits}")], None)
 
 
-def beside_loss(loss, field, output, has_mask):
+def beside_loss(loss, field, output):
     """The Surrogate of a metric of an output whose loss has one. field: the job's metric."""
-    top_k = "sparse_top_k_categorical_accuracy"
-    classes = output.shape[-1]
     if field["name"] == "sparse_categorical_accuracy":
         more = {}
-    elif field["name"] == top_k:
-        more = {"k": min(field.get("k", 5), classes)}
-    elif has_mask:
-        raise NotSupported(f"metric {field['as']} of an output with a mask: a job has accuracies there")
+    elif field["name"] == _TOP_K:
+        more = {"k": min(field.get("k", 5), output.shape[-1])}
     else:
         raise NotSupported(f"metric {field['as']} beside a loss with ignore_class={loss.ignore_class}, "
-                           f"which is none of the {classes} classes: a job has accuracies, "
+                           f"which is none of the {output.shape[-1]} classes: a job has accuracies, "
                            f"SparseCategoricalCrossentropy(ignore_class=...) and "
                            f"MeanIoU(ignore_class=...) there")
-    [one] = of_loss(loss, output, has_mask).outputs
-    metrics = [{"name": field["name"], **more}]
-    if not has_mask:
-        return Surrogate([one._replace(metrics=metrics)], None)
-    # The share of the labels that are not masked: none of these is the additional class.
-    metrics.append({"name": top_k, "k": classes})
-    return Surrogate([one._replace(metrics=metrics)],
-                     lambda values: values[0] / values[1] if values[1] else 0.0)
+    [one] = of_loss(loss, output).outputs
+    return Surrogate([one._replace(metrics=[{"name": field["name"], **more}])], None)
 
 
 def _of_iou(metric, output):
@@ -174,6 +163,104 @@ def entropy_of(metric):
 
 def is_entropy(metric):
     return _kind(metric) == "SparseCategoricalCrossentropy" and _ignored_class(metric) is not None
+
+
+# -------------------------------------------------------------------------------------------------- masks
+
+# Keras leaves masked positions out of losses, and of metrics that are means of a function's values.
+_ACCURACIES = ("SparseCategoricalAccuracy", "CategoricalAccuracy", "SparseTopKCategoricalAccuracy",
+               "TopKCategoricalAccuracy")
+
+
+def takes_mask(metric):
+    """True if Keras leaves masked positions out of the metric, an object."""
+    return isinstance(metric, keras.metrics.MeanMetricWrapper)
+
+
+def _of_valid(key, values, mask, loss, metrics):
+    """An Output of a number for each position, whose labels are 1, and 0 at masked positions.
+
+    values: of the symbolic labels and output.
+    """
+    def compute(labels, output):
+        numbers = values(labels, output)
+        if tuple(numbers.shape[1:]) != tuple(mask.shape[1:]):
+            raise NotSupported(f"the output has a mask for each of {tuple(mask.shape[1:])} positions, "
+                               f"and the loss or metric has values of shape "
+                               f"{tuple(numbers.shape[1:])}: give labels of the output's shape")
+        return ops.expand_dims(numbers, -1)
+
+    return Output(key, compute, lambda _, valid: valid[..., None].astype(np.float32), loss, metrics,
+                  takes_mask=True)
+
+
+def _with_masked(output, metrics):
+    """An Output with two classes more than the output.
+
+    Labels that are no class of the output belong to the first one, and masked ones to the last one.
+    """
+    classes = output.shape[-1]
+
+    def computed(_, output):
+        return ops.concatenate([output, 0.5 * _never(None, output), _never(None, output)], axis=-1)
+
+    def labels_of(labels, mask):
+        labels = _classes_of(labels, output)
+        labels = np.where((labels < 0) | (labels >= classes), classes, labels)
+        return np.where(mask, labels, classes + 1)
+
+    loss = {"name": "sparse_categorical_crossentropy", "from_logits": True,
+            "ignore_class": classes + 1}
+    return Output(("classes",), computed, labels_of, loss, metrics, takes_mask=True)
+
+
+def of_masked_loss(loss, values, output, mask):
+    """The Surrogate of the loss of an output with a mask.
+
+    loss: an object. values: of the symbolic labels and output, the loss of each position.
+    """
+    if loss.reduction == "sum":
+        # With labels of 0 and 1, the sum of the outputs with a label of 1.
+        job_loss = {"name": "wasserstein", "reduction": "sum"}
+    elif getattr(loss, "fn", None) is keras.losses.sparse_categorical_crossentropy:
+        return Surrogate([_with_ignored(output, _never, _ignored_class(loss), _logits_of(loss), [],
+                                        "masked", takes_mask=True)], None)
+    else:
+        # 1 - sum(y p) / sum(y): with p = 1 - v the mean of v where y is 1, in a whole batch.
+        job_loss = {"name": "tversky", "alpha": 1.0, "beta": 0.0}
+        given = values
+
+        def values(labels, output):
+            return 1.0 - given(labels, output)
+
+    return Surrogate([_of_valid(("masked loss",), values, mask, job_loss, [])], None)
+
+
+def of_masked_metric(metric, name, values, output, mask):
+    """The Surrogate of a metric for which takes_mask is True, with this name among the output's.
+
+    values: of the symbolic labels and output, the metric of each position.
+    """
+    mean = [{"name": "wasserstein"}]
+    if _kind(metric) in _ACCURACIES:
+        accuracy = {"name": "sparse_categorical_accuracy"}
+        if "TopK" in _kind(metric):
+            accuracy = {"name": _TOP_K, "k": min(metric._fn_kwargs["k"], output.shape[-1])}
+        # The share of the labels that are not masked: none of these is the last class.
+        valid = {"name": _TOP_K, "k": output.shape[-1] + 1}
+        outputs = [_with_masked(output, [accuracy, valid])]
+    else:
+        def position_values(labels, output):
+            numbers = values(labels, output)
+            axes = list(range(len(mask.shape), len(numbers.shape)))
+            return ops.mean(numbers, axis=axes) if axes else numbers
+
+        def ones(labels, output):
+            return ops.ones_like(position_values(labels, output))
+
+        outputs = [_of_valid(("masked", name), position_values, mask, mean[0], mean),
+                   _of_valid(("valid",), ones, mask, mean[0], mean)]
+    return Surrogate(outputs, lambda values: values[0] / values[1] if values[1] else 0.0)
 
 
 # ---------------------------------------------------------------------------------------------------- AUC

@@ -9,7 +9,7 @@ import re
 import keras
 import numpy as np
 
-from cairn.callbacks import Hook
+from cairn.callbacks import Hook, RateLog
 from cairn.errors import NotSupported
 
 # For each class: the arguments that a job file has. Others must have their default.
@@ -419,6 +419,8 @@ def callback_fields(callbacks, is_computed_here):
                 if value is not None:
                     field[argument] = _number(value)
             fields.append(field)
+            if name == "ReduceLROnPlateau":
+                local.append(RateLog())
     return fields, local
 
 
