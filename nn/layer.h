@@ -80,7 +80,8 @@ class Layer {
   // True if Keras uses a mask here and this layer does not: a model in which it has one is
   // rejected.
   virtual bool refuses_mask() const { return false; }
-  // True if the layers behind this one in the model see no mask of its inputs.
+  // True if the layer takes the masks that Keras's tensors have at run time, and removes them from
+  // its inputs, so that the next such layer does not have them. Others have those of the graph.
   virtual bool removes_masks() const { return false; }
 
  protected:

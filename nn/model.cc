@@ -75,6 +75,9 @@ absl::StatusOr<int> FindNode(const std::string& name, const NodesByName& nodes) 
   return absl::InvalidArgumentError(absl::StrCat("the model has no layer '", name, "'"));
 }
 
+// A mask that is neither that of the graph nor none.
+constexpr int kUnknownMask = -2;
+
 // The number of steps of the mask that a node has or writes.
 int64_t MaskSteps(const Model::Node& node) {
   const Shape& shape = node.layer->output().shape;
@@ -194,7 +197,12 @@ absl::Status Model::ShareVariables(const proto::LayerSpec& spec, const NodesByNa
 absl::Status Model::ConnectMasks(Node* node) {
   const Layer& layer = *node->layer;
   for (size_t i = 0; i < node->inputs.size(); ++i) {
-    const int mask = masks_[node->inputs[i]];
+    const int mask = (layer.removes_masks() ? masks_left_ : masks_)[node->inputs[i]];
+    if (mask == kUnknownMask) {
+      return absl::InvalidArgumentError(
+          "its input joins sequences, from one of which another MultiHeadAttention has removed the "
+          "mask (in Keras 3); that is not supported");
+    }
     if (mask >= 0 && layer.refuses_mask()) {
       return absl::InvalidArgumentError(
           absl::StrCat("its input has the mask of layer '", nodes_[mask].layer->name(),
@@ -216,10 +224,26 @@ absl::Status Model::ConnectMasks(Node* node) {
     made = masks_[node->inputs[0]];
   }
   masks_.push_back(made);
+  masks_left_.push_back(MaskLeft(*node, made));
   for (size_t i = 0; layer.removes_masks() && i < node->inputs.size(); ++i) {
-    masks_[node->inputs[i]] = -1;
+    masks_left_[node->inputs[i]] = -1;
   }
   return absl::OkStatus();
+}
+
+// What is left of the node's mask `mask`.
+int Model::MaskLeft(const Node& node, int mask) const {
+  const Layer& layer = *node.layer;
+  if (mask < 0 || layer.makes_mask()) return mask;
+  if (layer.mask_merge() == Layer::MaskMerge::kNone) return masks_left_[node.inputs[0]];
+  bool is_whole = true, has_one = false;
+  for (const int input : node.inputs) {
+    if (masks_left_[input] == kUnknownMask) return kUnknownMask;
+    is_whole &= masks_left_[input] == masks_[input];
+    has_one |= masks_left_[input] >= 0;
+  }
+  if (is_whole) return mask;
+  return has_one && layer.mask_merge() == Layer::MaskMerge::kJoin ? kUnknownMask : -1;
 }
 
 absl::StatusOr<int> Model::MergeMasks(Node* node) const {

@@ -58,8 +58,7 @@ class Model {
   // tensor that is too large.
   static absl::StatusOr<std::unique_ptr<Model>> Create(const proto::ModelSpec& spec);
 
-  // By node: the node whose output is, or whose kernel writes, the mask of its output, or -1: none,
-  // or a later layer has removed it.
+  // By node: the node whose output is, or whose kernel writes, the mask of its output, or -1.
   const std::vector<int>& masks() const { return masks_; }
   // The inputs in the order of Executor::Batch::inputs.
   const std::vector<Input>& inputs() const { return inputs_; }
@@ -84,6 +83,7 @@ class Model {
   absl::Status ConnectMasks(Node* node);
   // Merges the masks of the node's inputs and returns that of its output, or -1.
   absl::StatusOr<int> MergeMasks(Node* node) const;
+  int MaskLeft(const Node& node, int mask) const;
   absl::Status AddVariables(const proto::LayerSpec& spec, const NodesByName& nodes, Node* node);
   absl::Status ShareVariables(const proto::LayerSpec& spec, const NodesByName& nodes,
                               Node* node) const;
@@ -99,6 +99,8 @@ class Model {
   std::vector<int> input_nodes_;
   std::vector<Output> outputs_;
   std::vector<int> masks_;
+  // By node: the mask that is left for the layers with removes_masks().
+  std::vector<int> masks_left_;
 };
 
 }  // namespace cairn::nn

@@ -43,7 +43,6 @@ class AttentionLayer : public Layer {
 
   bool uses_mask() const override { return true; }
   bool passes_mask() const override { return true; }
-  // Keras 3 deletes them from the tensors, so that Add()([x, attention(x, x)]) has none.
   bool removes_masks() const override { return true; }
 
  private:

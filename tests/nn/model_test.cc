@@ -96,21 +96,22 @@ TEST(ModelTest, AMaskBesidesInitialStatesIsRefused) {
   EXPECT_TRUE(Model::Create(spec).ok()) << Model::Create(spec).status();
 }
 
-TEST(ModelTest, AttentionRemovesTheMaskOfItsInputsFromWhatIsComputedLater) {
-  const std::unique_ptr<Model> model = ModelOf(
-      {{"ids", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"},
-       {"table", "Embedding", R"({"input_dim": 7, "output_dim": 2, "mask_zero": true})"},
-       {"before", "GlobalAveragePooling1D", "{}", {"table"}},
-       {"attention", "MultiHeadAttention", R"({"num_heads": 1, "key_dim": 2})", {"table", "table"}},
-       {"of_attention", "GlobalAveragePooling1D", "{}", {"attention"}},
-       {"sum", "Add", "{}", {"table", "attention"}},
-       {"of_sum", "GlobalAveragePooling1D", "{}", {"sum"}},
-       {"all", "Concatenate", "{}", {"before", "of_attention", "of_sum"}}});
+TEST(ModelTest, AttentionRemovesTheMaskOfItsInputsForTheNextOne) {
+  const std::string attention = R"({"num_heads": 1, "key_dim": 2})";
+  const std::unique_ptr<Model> model =
+      ModelOf({{"ids", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"},
+               {"table", "Embedding", R"({"input_dim": 7, "output_dim": 2, "mask_zero": true})"},
+               {"first", "MultiHeadAttention", attention, {"table", "table"}},
+               {"of_table", "GlobalAveragePooling1D", "{}", {"table"}},
+               {"sum", "Add", "{}", {"table", "first"}},
+               {"of_sum", "MultiHeadAttention", attention, {"sum", "first"}},
+               {"last", "GlobalAveragePooling1D", "{}", {"of_sum"}},
+               {"all", "Concatenate", "{}", {"of_table", "last"}}});
   const auto masks = [&](int node) { return model->nodes()[node].masks; };
-  EXPECT_EQ(masks(2), std::vector<int>({0}));
-  EXPECT_EQ(masks(3), std::vector<int>({0, 0}));
-  EXPECT_EQ(masks(4), std::vector<int>({0}));
-  EXPECT_EQ(masks(6), std::vector<int>({-1}));
+  EXPECT_EQ(masks(2), std::vector<int>({0, 0}));
+  EXPECT_EQ(masks(3), std::vector<int>({0}));
+  EXPECT_EQ(masks(5), std::vector<int>({-1, 0}));
+  EXPECT_EQ(masks(6), std::vector<int>({0}));
 }
 
 // An invalid model and what the error message must contain.
