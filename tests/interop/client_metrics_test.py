@@ -93,6 +93,9 @@ class IgnoredClasses(Refused):
                      metrics.MeanIoU(4, ignore_class=-1, sparse_y_pred=False))
         self.refused("sparse_y_pred=False", dense(3, "softmax"), labels, loss,
                      metrics.MeanIoU(3, ignore_class=-1))
+        for weights in {"sample_weight": np.ones(32)}, {"class_weight": {0: 2.0, 1: 1.0}}:
+            self.refused("weight with a loss of the reduction mean_with_sample_weight", dense(1, None),
+                         labels, losses.MeanSquaredError(reduction="mean_with_sample_weight"), **weights)
         self.refused("reduction is 'sum'", dense(3, "softmax"), labels,
                      losses.SparseCategoricalCrossentropy(ignore_class=-1, reduction="sum"))
 
@@ -152,7 +155,8 @@ class Masks(unittest.TestCase):
 
     def test_numbers(self):
         labels = self.random.normal(size=(80, 12, 3)).astype("float32")
-        self.same(self.tagger(3, None), self.ids, labels, "mae", [
+        mae = losses.MeanAbsoluteError(reduction="mean_with_sample_weight")
+        self.same(self.tagger(3, None), self.ids, labels, mae, [
             "mse", metrics.RootMeanSquaredError(name="rmse"), metrics.CosineSimilarity(name="cosine"),
             lambda y, p: ops.max(ops.abs(y - p), axis=-1)])
         self.same(self.tagger(3, None), self.ids, labels, "cosine_similarity")

@@ -127,6 +127,9 @@ LOSSES = {
         network(draw, "tanh"), keras.losses.Circle(draw.number(1, 4), draw.number(0.1, 0.6)),
         sparse_labels),
     "SparseCategoricalCrossentropy with ignore_class": _ignoring,
+    "mean_with_sample_weight": lambda draw: (
+        network(draw, "linear"), keras.losses.MeanSquaredError(reduction="mean_with_sample_weight"),
+        real_labels),
     "sum": lambda draw: draw.of(
         (network(draw, "linear"), keras.losses.MeanSquaredError(reduction="sum"), real_labels),
         (network(draw, "softmax", CLASSES),

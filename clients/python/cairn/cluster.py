@@ -337,7 +337,7 @@ class Cluster:
             # A job has class weights only if its model has one output.
             if objectives.are_computed:
                 classes = _classes("y", y, inputs + weights)
-        if weights or classes is not None:
+        if weights or class_weight is not None:
             objectives.check_weights()
         validation = None
         if validation_data is not None:

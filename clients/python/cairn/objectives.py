@@ -198,6 +198,8 @@ class Objectives:
         self.output_names = []
         losses = keras.tree.flatten(compiled.get("loss"))
         metrics = keras.tree.flatten([compiled.get("metrics"), compiled.get("weighted_metrics")])
+        self._divides_by_weights = any(
+            getattr(each, "reduction", None) == translation.DIVIDED_BY_WEIGHTS for each in losses)
         self.are_own = any(map(is_own_loss, losses)) or any(map(_own_metric, metrics)) or \
             any(map(surrogates.loss_needs, losses))
 
@@ -614,7 +616,10 @@ class Objectives:
         return surrogate.labels_of(array, None)
 
     def check_weights(self):
-        """Raises if the loss of an example is not known, so that it cannot have a weight."""
+        """Raises if an example cannot have a weight, because the loss is none of each example."""
+        if self._divides_by_weights:
+            raise NotSupported("sample_weight or class_weight with a loss of the reduction "
+                               "mean_with_sample_weight: a job divides by the number of examples")
         kinds = {self._kinds[each.output] for each in self._values if each.field != "metrics"}
         if self._masks:
             raise NotSupported("sample_weight or class_weight with an output that has a mask: Keras "
@@ -667,10 +672,7 @@ def _numbers_of(value, shape):
 def _checked_loss(loss):
     """What a loss, an object, is in errors. Raises if its call is not all that it computes."""
     what = f"loss {loss.name}"
-    reduction = getattr(loss, "reduction", "sum_over_batch_size")
-    if reduction not in ("sum_over_batch_size", "mean", "sum"):
-        raise NotSupported(f"{what}: reduction is {reduction!r}; a job has sum_over_batch_size and sum "
-                           f"only")
+    translation.reduction_of(loss, what)
     if type(loss).__call__ is not keras.losses.Loss.__call__:
         raise NotSupported(f"{what}: {type(loss).__name__} has its own __call__; define call")
     return what

@@ -103,8 +103,8 @@ def of_loss(loss, output):
     """
     if not loss_needs(loss) or 0 <= loss.ignore_class < output.shape[-1]:
         return None
-    if loss.reduction not in ("sum_over_batch_size", "mean"):
-        raise NotSupported(f"loss {loss.name}: reduction is {loss.reduction!r}, and with ignore_class "
+    if loss.reduction == "sum":
+        raise NotSupported(f"loss {loss.name}: reduction is 'sum', and with ignore_class "
                            f"a job has sum_over_batch_size only")
     return Surrogate([_with_ignored(output, _never, loss.ignore_class, _logits_of(loss), [],
                                     f"logits_{loss.from_logits}")], None)

@@ -57,6 +57,7 @@ _METRICS = {
     "Hinge": [], "SquaredHinge": [], "CategoricalHinge": [], "KLDivergence": [],
     "CosineSimilarity": [],
 }
+DIVIDED_BY_WEIGHTS = "mean_with_sample_weight"
 # Names that are not the class's name in snake case.
 _NAMES = {"KLDivergence": "kl_divergence", "AUC": "auc", "MeanIoU": "mean_iou", "IoU": "iou",
           "OneHotIoU": "one_hot_iou", "OneHotMeanIoU": "one_hot_mean_iou", "BinaryIoU": "binary_iou",
@@ -172,6 +173,17 @@ def _refuse_unknown(what, thing, known, reason=""):
 # ------------------------------------------------------------------------------ losses and metrics
 
 
+def reduction_of(loss, what):
+    """The reduction of a loss, an object, which is `what` in errors.
+
+    Without weights of examples, mean_with_sample_weight is sum_over_batch_size.
+    """
+    reduction = getattr(loss, "reduction", "sum_over_batch_size")
+    if reduction not in ("sum_over_batch_size", "mean", "sum", DIVIDED_BY_WEIGHTS):
+        raise NotSupported(f"{what}: reduction is {reduction!r}; a job has sum_over_batch_size and sum")
+    return reduction
+
+
 def loss_field(loss):
     """The job's loss for compile's `loss` of one output."""
     if isinstance(loss, str):
@@ -182,10 +194,7 @@ def loss_field(loss):
         raise NotSupported(f"loss {loss.__name__}: a Python function cannot run on the cluster; "
                            f"use one of Keras's losses")
     name = _refuse_unknown("loss", loss, _LOSSES)
-    reduction = getattr(loss, "reduction", "sum_over_batch_size")
-    if reduction not in ("sum_over_batch_size", "mean", "sum"):
-        raise NotSupported(f"loss {name}: reduction is {reduction!r}; a job file has "
-                           f"sum_over_batch_size and sum only")
+    reduction = reduction_of(loss, f"loss {name}")
     # get_config does not have all arguments of all losses (Huber's delta).
     config = {**loss.get_config(), **getattr(loss, "_fn_kwargs", {})}
     fields = _arguments(f"loss {name}", loss, config, _LOSSES[name])
