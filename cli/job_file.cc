@@ -156,6 +156,12 @@ absl::Status NoDescription(const std::string& file, const proto::DataSource& tra
   const auto found =
       std::find_if(formats.begin(), formats.end(),
                    [&](const job::DataFormat& format) { return HasExtension(file, format); });
+  if (found == formats.end() && train_format == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--data: ", file,
+                     " has no JSON object; the job trains from a zip of sources, describe the "
+                     "data as its \"validation\" in a job file does: --data '{\"zip\": [...]}'"));
+  }
   const job::DataFormat& format = found != formats.end() ? *found : *train_format;
   proto::DataSource any;
   nlohmann::ordered_json source = {{format.lists(&any).field, file}};

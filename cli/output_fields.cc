@@ -182,34 +182,48 @@ absl::Status TakeNamedLabels(const std::string& path, const json& labels,
   return absl::OkStatus();
 }
 
-// Takes all of a mixture, because its sources cannot be completed after they are parsed. Leaves
-// what is not a list of objects to JsonToMessage, which refuses it.
-absl::Status TakeMix(const std::string& path, json* source, proto::DataSource* data) {
-  const auto mix = source->find("mix");
-  if (mix == source->end()) return absl::OkStatus();
+// Takes all of a list of sources with fields beside each, because the sources cannot be completed
+// after they are parsed. Leaves what is not a list of objects to JsonToMessage, which refuses it.
+template <typename Sources>
+absl::Status TakeSources(const std::string& path, const char* field, const char* if_empty,
+                         json* source, Sources* sources) {
+  const auto list = source->find(field);
+  if (list == source->end()) return absl::OkStatus();
   const bool is_list =
-      mix->is_array() &&
-      std::all_of(mix->begin(), mix->end(), [](const json& each) { return each.is_object(); });
+      list->is_array() &&
+      std::all_of(list->begin(), list->end(), [](const json& each) { return each.is_object(); });
   if (!is_list) return absl::OkStatus();
-  if (mix->empty()) {
-    return Bad(absl::StrCat(path, path.empty() ? "" : ".", "mix"),
-               "is empty; a mixture has one source or more, for example "
-               R"({"source": {"npy": {"features": "x.npy", "labels": "y.npy"}}, "weight": 0.5})");
-  }
-  for (size_t i = 0; i < mix->size(); ++i) {
-    const std::string at = absl::StrCat(path, path.empty() ? "" : ".", "mix[", i, "]");
-    json& entry = (*mix)[i];
-    proto::MixedSource& mixed = *data->add_mix();
+  const std::string list_path = absl::StrCat(path, path.empty() ? "" : ".", field);
+  if (list->empty()) return Bad(list_path, if_empty);
+  for (size_t i = 0; i < list->size(); ++i) {
+    const std::string at = absl::StrCat(list_path, "[", i, "]");
+    json& entry = (*list)[i];
+    auto& added = *sources->Add();
     if (const auto its = entry.find("source"); its != entry.end()) {
-      CAIRN_RETURN_IF_ERROR(TakeLabels(at + ".source", &*its, mixed.mutable_source()));
+      CAIRN_RETURN_IF_ERROR(TakeLabels(at + ".source", &*its, added.mutable_source()));
     }
     // Its errors start with the path of a field.
-    if (const absl::Status parsed = JsonToMessage(entry, &mixed); !parsed.ok()) {
+    if (const absl::Status parsed = JsonToMessage(entry, &added); !parsed.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(at, ".", parsed.message()));
     }
   }
-  source->erase(mix);
+  source->erase(list);
   return absl::OkStatus();
+}
+
+absl::Status TakeMix(const std::string& path, json* source, proto::DataSource* data) {
+  return TakeSources(
+      path, "mix",
+      "is empty; a mixture has one source or more, for example "
+      R"({"source": {"npy": {"features": "x.npy", "labels": "y.npy"}}, "weight": 0.5})",
+      source, data->mutable_mix());
+}
+
+absl::Status TakeZip(const std::string& path, json* source, proto::DataSource* data) {
+  return TakeSources(path, "zip",
+                     "is empty; a zip has one source or more, for example "
+                     R"({"source": {"npy": {"features": "x.npy"}}, "inputs": "x"})",
+                     source, data->mutable_zip());
 }
 
 // `path` ends with a dot, or is empty.
@@ -262,6 +276,7 @@ absl::Status TakeOutputs(json* object, proto::Job* job) {
 absl::Status TakeLabels(const std::string& path, json* source, proto::DataSource* data) {
   if (!source->is_object()) return absl::OkStatus();
   CAIRN_RETURN_IF_ERROR(TakeMix(path, source, data));
+  CAIRN_RETURN_IF_ERROR(TakeZip(path, source, data));
   CAIRN_RETURN_IF_ERROR(TakeOneHot(absl::StrCat(path, path.empty() ? "" : "."), source, data));
   for (const job::DataFormat& format : job::DataFormats()) {
     const auto arrays = source->find(format.name);

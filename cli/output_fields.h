@@ -18,7 +18,7 @@ namespace cairn::cli {
 absl::Status TakeOutputs(nlohmann::json* json, proto::Job* job);
 
 // Takes "labels" and "one_hot" of a data source if they are objects with the names of outputs, and
-// all of "mix". `path` is the path of the source.
+// all of "mix" and "zip". `path` is the path of the source.
 absl::Status TakeLabels(const std::string& path, nlohmann::json* source, proto::DataSource* data);
 
 }  // namespace cairn::cli

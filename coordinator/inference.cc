@@ -75,6 +75,12 @@ proto::InferenceRequest ForWorkers(proto::InferenceRequest request) {
     plan->mutable_data()->clear_train_files();
     plan->mutable_data()->clear_train_index();
     plan->mutable_data()->clear_train_mix();
+    // The rest describes other data of the zip, too.
+    for (proto::DataPlan& zipped : *plan->mutable_data()->mutable_train_zip()) {
+      zipped.clear_train_files();
+      zipped.clear_train_index();
+      zipped.clear_train_damaged();
+    }
   }
   return request;
 }

@@ -183,7 +183,7 @@ absl::Status CheckPipeline(const std::string& path, const proto::DataSource& sou
 }
 
 absl::Status CheckPipelineFitsModel(const std::string& path, const proto::DataSource& source,
-                                    const nn::Model& model) {
+                                    const nn::Signature& model) {
   CAIRN_RETURN_IF_ERROR(CheckValueStepsFitModel(path, source, model));
   const std::optional<Window> window = WindowOf(source);
   if (!window) return absl::OkStatus();

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "job/data_formats/data_format.h"
 #include "job/data_formats/row_filter.h"
-#include "nn/model.h"
+#include "nn/signature.h"
 #include "proto/job.pb.h"
 
 namespace cairn::job {
@@ -26,7 +26,7 @@ absl::Status CheckPipeline(const std::string& path, const proto::DataSource& sou
 // InvalidArgument: an input of the model does not take the windows of the pipeline, or a step names
 // no input.
 absl::Status CheckPipelineFitsModel(const std::string& path, const proto::DataSource& source,
-                                    const nn::Model& model);
+                                    const nn::Signature& model);
 
 // The name of a step in the job file: "take".
 std::string NameOf(const proto::PipelineStep& step);

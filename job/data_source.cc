@@ -1,17 +1,23 @@
 #include "job/data_source.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/nearest_name.h"
 #include "common/status_macros.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "job/data_formats/cifar_formats.h"
 #include "job/data_formats/csv_format.h"
 #include "job/data_formats/images_format.h"
+#include "job/data_formats/named_places.h"
 #include "job/data_formats/npz_format.h"
 #include "job/data_formats/parquet_format.h"
 #include "job/data_formats/text_format.h"
@@ -19,7 +25,6 @@
 #include "job/data_pipeline.h"
 #include "job/model_objectives.h"
 #include "job/value_steps.h"
-#include "nn/text_input.h"
 
 namespace cairn::job {
 
@@ -35,7 +40,7 @@ absl::Status CheckFileList(const std::string& path, const List& files, const std
 }
 
 absl::Status CheckFormat(const std::string& source_path, const proto::DataSource& source,
-                         bool needs_labels) {
+                         const DataNeeds& needs) {
   const DataFormat* format = FormatOf(source);
   if (format == nullptr) {
     return Invalid(source_path, ": has no format (", DataFormatNames(),
@@ -48,11 +53,14 @@ absl::Status CheckFormat(const std::string& source_path, const proto::DataSource
     return CheckFileList(absl::StrCat(path, ".", field), files,
                          absl::StrCat("\"", field, "\": \"", example, "\""));
   };
-  CAIRN_RETURN_IF_ERROR(check_list(lists.field, *lists.features, format->file_example));
-  if (lists.labels != nullptr && (needs_labels || !lists.labels->empty())) {
+  // Files of whole examples may have labels only.
+  if (needs.inputs || lists.labels == nullptr) {
+    CAIRN_RETURN_IF_ERROR(check_list(lists.field, *lists.features, format->file_example));
+  }
+  if (lists.labels != nullptr && (needs.labels || !lists.labels->empty())) {
     CAIRN_RETURN_IF_ERROR(check_list("labels", *lists.labels, format->labels_example));
   }
-  return format->check == nullptr ? absl::OkStatus() : format->check(path, source, needs_labels);
+  return format->check == nullptr ? absl::OkStatus() : format->check(path, source, needs);
 }
 
 // "csv, tfrecord and images": the formats with this property, of which there is one or more.
@@ -105,13 +113,14 @@ absl::Status CheckRows(const std::string& path, const proto::DataSource& source)
                  "rows; keep one of them");
 }
 
-// Of a step that takes a source itself or each source of a mixture.
+// Of a step that takes a source itself or each source of a mixture or a zip.
 template <typename Check>
 absl::Status ForEachSource(const std::string& path, const proto::DataSource& source, Check check) {
-  if (source.mix().empty()) return check(path, source);
+  if (source.mix().empty() && source.zip().empty()) return check(path, source);
+  const char* const field = source.zip().empty() ? ".mix[" : ".zip[";
   const std::vector<proto::DataSource> sources = SourcesOf(source);
   for (size_t i = 0; i < sources.size(); ++i) {
-    CAIRN_RETURN_IF_ERROR(check(absl::StrCat(path, ".mix[", i, "].source"), sources[i]));
+    CAIRN_RETURN_IF_ERROR(check(absl::StrCat(path, field, i, "].source"), sources[i]));
   }
   return absl::OkStatus();
 }
@@ -131,6 +140,7 @@ std::string OtherField(const proto::DataSource& source, const std::vector<std::s
 
 // Each example is found by a search through the sources (worker/data/mixture.h).
 constexpr int kMixedMost = 100;
+constexpr int kZippedMost = 100;
 
 absl::Status CheckMix(const std::string& path, const proto::DataSource& source) {
   const std::string other =
@@ -151,7 +161,7 @@ absl::Status CheckMix(const std::string& path, const proto::DataSource& source) 
                      R"({"npy": {"features": "x.npy", "labels": "y.npy"}})");
     }
     for (const char* const field :
-         {"mix", "one_hot", "one_hot_outputs", "drop_remainder", "standardize"}) {
+         {"mix", "zip", "one_hot", "one_hot_outputs", "drop_remainder", "standardize"}) {
       const auto* const member = mixed.source().GetDescriptor()->FindFieldByName(field);
       const auto* const reflection = mixed.source().GetReflection();
       const bool is_set = member->is_repeated() ? reflection->FieldSize(mixed.source(), member) > 0
@@ -162,6 +172,7 @@ absl::Status CheckMix(const std::string& path, const proto::DataSource& source) 
           ": is not for a source of a mixture",
           absl::string_view(field) == "standardize" ? "; use \"scale\", or a layer of the model"
           : absl::string_view(field) == "mix"       ? "; list all sources in one"
+          : absl::string_view(field) == "zip"       ? "; only plain sources are mixed"
                                                     : "; set it beside \"mix\"");
     }
     for (int j = 0; j < mixed.source().pipeline_size(); ++j) {
@@ -179,8 +190,106 @@ absl::Status CheckMix(const std::string& path, const proto::DataSource& source) 
   return absl::OkStatus();
 }
 
+// Whether the message of the source's format has the field, and whether it is set.
+struct FormatField {
+  bool exists = false;
+  bool is_set = false;
+};
+
+FormatField FindInFormat(const proto::DataSource& source, const char* name) {
+  const auto* const format = source.GetReflection()->GetOneofFieldDescriptor(
+      source, source.GetDescriptor()->FindOneofByName("format"));
+  if (format == nullptr) return {};
+  const auto* const field = format->message_type()->FindFieldByName(name);
+  if (field == nullptr) return {};
+  const google::protobuf::Message& message = source.GetReflection()->GetMessage(source, format);
+  return {true, field->is_repeated() ? message.GetReflection()->FieldSize(message, field) > 0
+                                     : message.GetReflection()->HasField(message, field)};
+}
+
+// Checks that a zipped source has no fields of inputs or labels that it is not said to have.
+absl::Status CheckParts(const std::string& path, const proto::ZippedSource& zipped) {
+  const proto::DataSource& source = zipped.source();
+  const DataFormat* const format = FormatOf(source);
+  if (format == nullptr) return absl::OkStatus();  // CheckFormat reports it.
+  const std::string at = absl::StrCat(path, ".source.", format->name);
+  if (zipped.inputs().empty()) {
+    const FormatField features = FindInFormat(source, "features");
+    if (!features.exists) {
+      return Invalid(path, ".inputs: is missing; ", format->name, " has values of an input");
+    }
+    if (features.is_set) {
+      return Invalid(at, ".features: the source has no \"inputs\"; name them, or leave it out");
+    }
+  }
+  if (!zipped.outputs().empty()) return absl::OkStatus();
+  if (FindInFormat(source, "labels").is_set) {
+    return Invalid(at, ".labels: the source has no \"outputs\"; name them, or leave it out");
+  }
+  for (const char* const field : {"one_hot", "one_hot_outputs", "sample_weight"}) {
+    const auto* const member = source.GetDescriptor()->FindFieldByName(field);
+    const bool is_set = member->is_repeated()
+                            ? source.GetReflection()->FieldSize(source, member) > 0
+                            : source.GetReflection()->GetBool(source, member);
+    if (!is_set) continue;
+    return Invalid(path, ".source.",
+                   absl::string_view(field) == "one_hot_outputs" ? "one_hot" : field,
+                   ": the source has no \"outputs\"; set it in one that has");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckZip(const std::string& path, const proto::DataSource& source) {
+  const std::string other = OtherField(source, {"zip", "drop_remainder"});
+  if (!other.empty()) {
+    return Invalid(path, ".", other, ": stands beside \"zip\"; set it in the sources of the zip");
+  }
+  if (source.zip_size() > kZippedMost) {
+    return Invalid(path, ".zip: has ", source.zip_size(), " sources, at most ", kZippedMost);
+  }
+  std::set<std::string> inputs;
+  std::set<std::string> outputs;
+  int weighted = -1;
+  for (int i = 0; i < source.zip_size(); ++i) {
+    const proto::ZippedSource& zipped = source.zip(i);
+    const std::string at = absl::StrCat(path, ".zip[", i, "]");
+    if (!zipped.has_source()) {
+      return Invalid(at, R"(.source: is missing; for example {"npy": {"features": "x.npy"}})");
+    }
+    const std::string nested = !zipped.source().mix().empty()     ? "mix"
+                               : !zipped.source().zip().empty()   ? "zip"
+                               : zipped.source().drop_remainder() ? "drop_remainder"
+                                                                  : "";
+    if (!nested.empty()) {
+      return Invalid(at, ".source.", nested, ": is not for a source of a zip",
+                     nested == "drop_remainder" ? "; set it beside \"zip\"" : "");
+    }
+    if (zipped.inputs().empty() && zipped.outputs().empty()) {
+      return Invalid(at,
+                     ": has no \"inputs\" and no \"outputs\"; name those of the model whose "
+                     "values the source has");
+    }
+    for (const std::string& name : zipped.inputs()) {
+      if (inputs.insert(name).second) continue;
+      return Invalid(at, ".inputs: \"", name, "\" appears twice; one source has its values");
+    }
+    for (const std::string& name : zipped.outputs()) {
+      if (outputs.insert(name).second) continue;
+      return Invalid(at, ".outputs: \"", name, "\" appears twice; one source has its labels");
+    }
+    CAIRN_RETURN_IF_ERROR(CheckParts(at, zipped));
+    if (zipped.source().sample_weight().empty()) continue;
+    if (weighted >= 0) {
+      return Invalid(at, ".source.sample_weight: zip[", weighted,
+                     "] has weights, too; an example has one");
+    }
+    weighted = i;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckPlainSource(const std::string& path, const proto::DataSource& source,
-                              bool needs_labels) {
+                              const DataNeeds& needs) {
   if (source.has_scale() && !std::isfinite(source.scale())) {
     return Invalid(path, ".scale: ", source.scale(), " is not a finite number");
   }
@@ -189,15 +298,22 @@ absl::Status CheckPlainSource(const std::string& path, const proto::DataSource& 
   }
   CAIRN_RETURN_IF_ERROR(CheckSkipping(path, source));
   CAIRN_RETURN_IF_ERROR(CheckRows(path, source));
-  CAIRN_RETURN_IF_ERROR(CheckFormat(path, source, needs_labels));
+  CAIRN_RETURN_IF_ERROR(CheckFormat(path, source, needs));
   return CheckPipeline(path, source, FormatOf(source));
 }
 
 absl::Status CheckSource(const std::string& path, const proto::DataSource& source,
                          bool needs_labels = true) {
   if (!source.mix().empty()) CAIRN_RETURN_IF_ERROR(CheckMix(path, source));
+  if (!source.zip().empty()) CAIRN_RETURN_IF_ERROR(CheckZip(path, source));
+  int place = 0;
   return ForEachSource(path, source, [&](const std::string& at, const proto::DataSource& each) {
-    return CheckPlainSource(at, each, needs_labels);
+    DataNeeds needs{.labels = needs_labels};
+    if (!source.zip().empty()) {
+      const proto::ZippedSource& zipped = source.zip(place++);
+      needs = {.inputs = !zipped.inputs().empty(), .labels = !zipped.outputs().empty()};
+    }
+    return CheckPlainSource(at, each, needs);
   });
 }
 
@@ -218,7 +334,14 @@ absl::Status CheckFraction(const proto::Job& job) {
     return Invalid("validation_fraction: ", fraction, " is not above 0 and below 1");
   }
   const std::string& choice = job.validation_choice();
-  const bool is_by_class = job.train().has_images() && job.train().images().table().empty();
+  const auto has_folders = [](const proto::DataSource& source) {
+    return source.has_images() && source.images().table().empty();
+  };
+  const bool is_by_class =
+      has_folders(job.train()) ||
+      absl::c_any_of(job.train().zip(), [&](const proto::ZippedSource& zipped) {
+        return !zipped.outputs().empty() && has_folders(zipped.source());
+      });
   if (is_by_class && choice != "random") {
     return Invalid(
         "validation_choice: \"random\" is needed: the rows of \"images\" are in the order "
@@ -249,7 +372,7 @@ absl::Status CheckFileCount(const std::string& path, int files, size_t count, co
 }
 
 absl::Status CheckSourceFits(const std::string& source_path, const proto::DataSource& source,
-                             const nn::Model& model) {
+                             const nn::Signature& model) {
   const DataFormat& format = *FormatOf(source);
   const std::string path = absl::StrCat(source_path, ".", format.name);
   proto::DataSource copy = source;
@@ -263,13 +386,111 @@ absl::Status CheckSourceFits(const std::string& source_path, const proto::DataSo
     CAIRN_RETURN_IF_ERROR(format.check_model(path, source, model));
   }
   CAIRN_RETURN_IF_ERROR(CheckPipelineFitsModel(source_path, source, model));
-  if (!format.has_text && nn::TakesText(model)) {
+  if (!format.has_text && model.takes_text()) {
     return Invalid(path, ": the model has an input of text (dtype string), which only ",
                    NamesOfFormats(&DataFormat::has_text), " has");
   }
-  if (model.outputs().size() == 1 || !source.one_hot()) return absl::OkStatus();
+  if (model.outputs().size() <= 1 || !source.one_hot()) return absl::OkStatus();
   return Invalid(source_path, ".one_hot: the model has ", model.outputs().size(),
                  " outputs; name those with vectors: {\"", model.outputs()[0].name, "\": true}");
+}
+
+// The names of a zipped source's inputs or outputs as places in the model, which has them.
+std::vector<int> PlacesOf(const FileNames& names, const std::vector<std::string>& all) {
+  std::vector<int> places;
+  for (const std::string& name : names) {
+    places.push_back(static_cast<int>(absl::c_find(all, name) - all.begin()));
+  }
+  return places;
+}
+
+// InvalidArgument: the model has no input or output (`kind`) with one of the names.
+absl::Status CheckNames(const std::string& path, const char* kind, const FileNames& names,
+                        const std::vector<std::string>& all) {
+  for (const std::string& name : names) {
+    if (absl::c_linear_search(all, name)) continue;
+    return Invalid(path, ".", kind, "s: the model has no ", kind, " '", name, "'; ",
+                   KnownNamesText(name, all));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckZipFits(const std::string& path, const proto::DataSource& source,
+                          const nn::Signature& model) {
+  std::set<std::string> inputs;
+  std::set<std::string> outputs;
+  for (int i = 0; i < source.zip_size(); ++i) {
+    const proto::ZippedSource& zipped = source.zip(i);
+    const std::string at = absl::StrCat(path, ".zip[", i, "]");
+    CAIRN_ASSIGN_OR_RETURN(const nn::Signature part, PartOf(at, model, zipped));
+    CAIRN_RETURN_IF_ERROR(CheckSourceFits(at + ".source", zipped.source(), part));
+    inputs.insert(zipped.inputs().begin(), zipped.inputs().end());
+    outputs.insert(zipped.outputs().begin(), zipped.outputs().end());
+  }
+  for (const auto& input : model.inputs()) {
+    if (inputs.contains(input.name)) continue;
+    return Invalid(path, ".zip: no source has \"inputs\": \"", input.name,
+                   "\", which the model wants");
+  }
+  for (const auto& output : model.outputs()) {
+    if (outputs.contains(output.name)) continue;
+    return Invalid(path, ".zip: no source has \"outputs\": \"", output.name,
+                   "\", which has a loss");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAllFit(const std::string& path, const proto::DataSource& source,
+                         const nn::Signature& model) {
+  if (!source.zip().empty()) return CheckZipFits(path, source, model);
+  return ForEachSource(path, source,
+                       [&model](const std::string& at, const proto::DataSource& each) {
+                         return CheckSourceFits(at, each, model);
+                       });
+}
+
+// Checks what the validation data may take from the training data only. `path` is the path of the
+// validation source.
+absl::Status CheckTaken(const std::string& path, const proto::DataSource& train,
+                        const proto::DataSource& validation) {
+  if (validation.standardize() && !train.standardize()) {
+    return Invalid(path, ".standardize: belongs to the training data; set it in \"train\"");
+  }
+  if (absl::c_any_of(validation.pipeline(), IsMeasured) &&
+      absl::c_none_of(train.pipeline(), IsMeasured)) {
+    return Invalid(path,
+                   ".pipeline: \"normalize\" without numbers takes those of the training data; "
+                   "set it in \"train\", too");
+  }
+  return absl::OkStatus();
+}
+
+// The sources of a zip of validation data take vocabularies and statistics from those of the
+// training data.
+absl::Status CheckSameZip(const proto::DataSource& train, const proto::DataSource& validation) {
+  if (train.zip().empty() && validation.zip().empty()) return absl::OkStatus();
+  if (train.zip_size() != validation.zip_size()) {
+    return Invalid("validation.zip: has ", validation.zip_size(), " sources, \"train\" has ",
+                   train.zip_size(), "; describe both alike");
+  }
+  const auto are_equal = [](const FileNames& some, const FileNames& others) {
+    return absl::c_equal(some, others);
+  };
+  for (int i = 0; i < train.zip_size(); ++i) {
+    const std::string at = absl::StrCat("validation.zip[", i, "]");
+    const proto::ZippedSource& its = validation.zip(i);
+    for (const auto& [field, same, names] :
+         {std::tuple(".inputs: ", are_equal(train.zip(i).inputs(), its.inputs()),
+                     train.zip(i).inputs()),
+          std::tuple(".outputs: ", are_equal(train.zip(i).outputs(), its.outputs()),
+                     train.zip(i).outputs())}) {
+      if (same) continue;
+      return Invalid(at, field, "differ from those of train.zip[", i, "], which are ",
+                     names.empty() ? "none" : absl::StrJoin(names, ", "), "; name the same");
+    }
+    CAIRN_RETURN_IF_ERROR(CheckTaken(at + ".source", train.zip(i).source(), its.source()));
+  }
+  return absl::OkStatus();
 }
 
 void AddFiles(const std::string& path, FileNames* files, std::vector<DataFile>* result) {
@@ -289,15 +510,8 @@ absl::Status CheckJobData(const proto::Job& job) {
   // Training without labels is for objectives of several models.
   CAIRN_RETURN_IF_ERROR(CheckSource("train", job.train(), !HasModels(job) || UsesLabels(job)));
   if (job.has_validation()) {
-    if (job.validation().standardize() && !job.train().standardize()) {
-      return Invalid("validation.standardize: belongs to the training data; set it in \"train\"");
-    }
-    if (absl::c_any_of(job.validation().pipeline(), IsMeasured) &&
-        !absl::c_any_of(job.train().pipeline(), IsMeasured)) {
-      return Invalid(
-          "validation.pipeline: \"normalize\" without numbers takes those of the training data; "
-          "set it in \"train\", too");
-    }
+    CAIRN_RETURN_IF_ERROR(CheckTaken("validation", job.train(), job.validation()));
+    CAIRN_RETURN_IF_ERROR(CheckSameZip(job.train(), job.validation()));
     if (job.validation().drop_remainder()) {
       return Invalid(
           "validation.drop_remainder: an evaluation counts each example; set it in "
@@ -309,13 +523,25 @@ absl::Status CheckJobData(const proto::Job& job) {
   return CheckShuffle(job);
 }
 
-absl::Status CheckDataFitsModel(const proto::Job& job, const nn::Model& model) {
-  const auto check = [&model](const std::string& path, const proto::DataSource& source) {
-    return CheckSourceFits(path, source, model);
-  };
-  CAIRN_RETURN_IF_ERROR(ForEachSource("train", job.train(), check));
+absl::Status CheckDataFitsModel(const proto::Job& job, const nn::Signature& model) {
+  CAIRN_RETURN_IF_ERROR(CheckAllFit("train", job.train(), model));
   if (!job.has_validation()) return absl::OkStatus();
-  return ForEachSource("validation", ValidationSource(job), check);
+  return CheckAllFit("validation", ValidationSource(job), model);
+}
+
+std::vector<int> InputsOf(const proto::ZippedSource& zipped, const nn::Signature& model) {
+  return PlacesOf(zipped.inputs(), NamesOf(model.inputs()));
+}
+
+std::vector<int> OutputsOf(const proto::ZippedSource& zipped, const nn::Signature& model) {
+  return PlacesOf(zipped.outputs(), NamesOf(model.outputs()));
+}
+
+absl::StatusOr<nn::Signature> PartOf(const std::string& path, const nn::Signature& model,
+                                     const proto::ZippedSource& zipped) {
+  CAIRN_RETURN_IF_ERROR(CheckNames(path, "input", zipped.inputs(), NamesOf(model.inputs())));
+  CAIRN_RETURN_IF_ERROR(CheckNames(path, "output", zipped.outputs(), NamesOf(model.outputs())));
+  return model.Part(InputsOf(zipped, model), OutputsOf(zipped, model));
 }
 
 std::vector<DataFile> FilesOf(const std::string& path, proto::DataSource* source) {
@@ -323,6 +549,12 @@ std::vector<DataFile> FilesOf(const std::string& path, proto::DataSource* source
   for (int i = 0; i < source->mix_size(); ++i) {
     for (const DataFile& file : FilesOf(absl::StrCat(path, ".mix[", i, "].source"),
                                         source->mutable_mix(i)->mutable_source())) {
+      files.push_back(file);
+    }
+  }
+  for (int i = 0; i < source->zip_size(); ++i) {
+    for (const DataFile& file : FilesOf(absl::StrCat(path, ".zip[", i, "].source"),
+                                        source->mutable_zip(i)->mutable_source())) {
       files.push_back(file);
     }
   }
@@ -394,8 +626,10 @@ void ReplaceFiles(const std::vector<std::string>& files, proto::DataSource* sour
 }
 
 std::vector<proto::DataSource> SourcesOf(const proto::DataSource& source) {
-  if (source.mix().empty()) return {source};
   std::vector<proto::DataSource> sources;
+  for (const proto::ZippedSource& zipped : source.zip()) sources.push_back(zipped.source());
+  if (!sources.empty()) return sources;
+  if (source.mix().empty()) return {source};
   for (const proto::MixedSource& mixed : source.mix()) {
     proto::DataSource& each = sources.emplace_back(mixed.source());
     if (source.one_hot()) each.set_one_hot(true);
@@ -405,11 +639,14 @@ std::vector<proto::DataSource> SourcesOf(const proto::DataSource& source) {
   return sources;
 }
 
-proto::DataSource TemplateOf(const proto::DataSource& source) { return SourcesOf(source)[0]; }
+proto::DataSource TemplateOf(const proto::DataSource& source) {
+  return source.zip().empty() ? SourcesOf(source)[0] : source;
+}
 
-proto::DataSource ValidationSource(const proto::Job& job) {
-  const proto::DataSource train = TemplateOf(job.train());
-  proto::DataSource source = job.validation();
+namespace {
+
+// A validation source with what it inherits from a training source.
+proto::DataSource Inherited(const proto::DataSource& train, proto::DataSource source) {
   source.set_standardize(train.standardize());
   if (!source.has_one_hot() && source.one_hot_outputs().empty()) {
     if (train.one_hot()) source.set_one_hot(true);
@@ -429,6 +666,18 @@ proto::DataSource ValidationSource(const proto::Job& job) {
   const DataFormat* format = FormatOf(source);
   if (format != nullptr && format == FormatOf(train) && format->inherit != nullptr) {
     format->inherit(train, &source);
+  }
+  return source;
+}
+
+}  // namespace
+
+proto::DataSource ValidationSource(const proto::Job& job) {
+  if (job.validation().zip().empty()) return Inherited(TemplateOf(job.train()), job.validation());
+  proto::DataSource source = job.validation();
+  for (int i = 0; i < std::min(source.zip_size(), job.train().zip_size()); ++i) {
+    proto::DataSource& each = *source.mutable_zip(i)->mutable_source();
+    each = Inherited(job.train().zip(i).source(), std::move(each));
   }
   return source;
 }

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "job/data_formats/data_format.h"
-#include "nn/model.h"
+#include "nn/signature.h"
 #include "proto/job.pb.h"
 
 namespace cairn::job {
@@ -19,7 +20,15 @@ absl::Status CheckJobData(const proto::Job& job);
 
 // Checks that the sources fit the model's inputs and outputs. CheckJobData must have accepted the
 // job, and ResolveLabels must have been applied.
-absl::Status CheckDataFitsModel(const proto::Job& job, const nn::Model& model);
+absl::Status CheckDataFitsModel(const proto::Job& job, const nn::Signature& model);
+
+// The inputs and outputs of the model that a zipped source has. InvalidArgument: the model has
+// none with such a name. `path` is the path of the zipped source: "train.zip[0]".
+absl::StatusOr<nn::Signature> PartOf(const std::string& path, const nn::Signature& model,
+                                     const proto::ZippedSource& zipped);
+// Their places in the model, which has them.
+std::vector<int> InputsOf(const proto::ZippedSource& zipped, const nn::Signature& model);
+std::vector<int> OutputsOf(const proto::ZippedSource& zipped, const nn::Signature& model);
 
 // A file name, or a pattern of file names, in a source.
 struct DataFile {
@@ -31,11 +40,12 @@ struct DataFile {
 // job file.
 std::vector<DataFile> FilesOf(const std::string& path, proto::DataSource* source);
 
-// The sources of a mixture, with the fields that they share. Of another source: itself.
+// The sources of a mixture, with the fields that they share, or of a zip. Of another source:
+// itself.
 std::vector<proto::DataSource> SourcesOf(const proto::DataSource& source);
 
-// Describes examples of the source that are in other files: itself or, of a mixture, its first
-// source.
+// Describes examples of the source that are in other files: itself, also if it is a zip, or, of a
+// mixture, its first source.
 proto::DataSource TemplateOf(const proto::DataSource& source);
 
 // The job's validation source with defaults applied: settings of labels, columns and preprocessing

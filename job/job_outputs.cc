@@ -13,14 +13,14 @@
 namespace cairn::job {
 namespace {
 
-std::vector<std::string> OutputNames(const nn::Model& model) {
+std::vector<std::string> OutputNames(const nn::Signature& model) {
   std::vector<std::string> names;
   for (const nn::Model::Output& output : model.outputs()) names.push_back(output.name);
   return names;
 }
 
 absl::StatusOr<int> FindOutput(const std::string& path, const std::string& name,
-                               const nn::Model& model) {
+                               const nn::Signature& model) {
   const std::vector<std::string> names = OutputNames(model);
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i] == name) return static_cast<int>(i);
@@ -128,7 +128,8 @@ absl::Status SetOutputs(const std::vector<proto::TrainedOutput>& outputs, proto:
 
 // Sorts the files of labels into the order of the model's outputs; label_outputs(i) names the
 // output of labels(i).
-absl::Status SortLabels(const std::string& path, const nn::Model& model, const FileLists& lists) {
+absl::Status SortLabels(const std::string& path, const nn::Signature& model,
+                        const FileLists& lists) {
   FileNames& labels = *lists.labels;
   FileNames& outputs = *lists.label_outputs;
   if (outputs.empty()) return absl::OkStatus();
@@ -165,7 +166,7 @@ absl::Status ResolveOutputs(const nn::Model& model, proto::Job* job) {
   return absl::OkStatus();
 }
 
-absl::Status ResolveLabels(const std::string& path, const nn::Model& model,
+absl::Status ResolveLabels(const std::string& path, const nn::Signature& model,
                            proto::DataSource* source) {
   for (const std::string& output : source->one_hot_outputs()) {
     CAIRN_RETURN_IF_ERROR(FindOutput(path + ".one_hot", output, model).status());
@@ -173,6 +174,12 @@ absl::Status ResolveLabels(const std::string& path, const nn::Model& model,
   for (int i = 0; i < source->mix_size(); ++i) {
     CAIRN_RETURN_IF_ERROR(ResolveLabels(absl::StrCat(path, ".mix[", i, "].source"), model,
                                         source->mutable_mix(i)->mutable_source()));
+  }
+  for (int i = 0; i < source->zip_size(); ++i) {
+    const std::string at = absl::StrCat(path, ".zip[", i, "]");
+    CAIRN_ASSIGN_OR_RETURN(const nn::Signature part, PartOf(at, model, source->zip(i)));
+    CAIRN_RETURN_IF_ERROR(
+        ResolveLabels(at + ".source", part, source->mutable_zip(i)->mutable_source()));
   }
   const DataFormat* format = FormatOf(*source);
   if (format == nullptr || !format->has_array_files()) return absl::OkStatus();

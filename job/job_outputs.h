@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "nn/model.h"
+#include "nn/signature.h"
 #include "proto/job.pb.h"
 
 namespace cairn::job {
@@ -23,7 +24,7 @@ absl::Status ResolveOutputs(const nn::Model& model, proto::Job* job);
 
 // Resolves label files: afterwards they are in the order of the model's outputs. Checks the names
 // of outputs in one_hot. `path` is the source's path in the job file.
-absl::Status ResolveLabels(const std::string& path, const nn::Model& model,
+absl::Status ResolveLabels(const std::string& path, const nn::Signature& model,
                            proto::DataSource* source);
 
 }  // namespace cairn::job

@@ -43,6 +43,7 @@ absl::Status CheckOtherFields(const proto::Job& job) {
        "a job of several models reports the loss of each objective, and no metrics"},
       {"class_weight", !job.class_weight().empty(), "is for jobs of one model"},
       {"train.mix", !job.train().mix().empty(), "is for jobs of one model"},
+      {"train.zip", !job.train().zip().empty(), "is for jobs of one model"},
       {"train.sample_weight", !job.train().sample_weight().empty(), "is for jobs of one model"},
       {"validation", job.has_validation(), kNoValidation},
       {"validation_fraction", job.has_validation_fraction(), kNoValidation},

@@ -5,7 +5,7 @@
 
 namespace cairn::job {
 Preprocessing::Preprocessing(const proto::DataSource& source, const proto::DataPlan& plan,
-                             const nn::Model& model, int input) {
+                             const nn::Signature& model, int input) {
   if (model.inputs()[input].spec.type == proto::INT32) return;
   if (source.has_scale()) scale_ = source.scale();
   if (!source.standardize() || input >= plan.inputs_size()) return;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "nn/model.h"
+#include "nn/signature.h"
 #include "proto/job.pb.h"
 
 namespace cairn::job {
@@ -23,7 +23,7 @@ class Preprocessing {
   // source has `standardize`: otherwise they are those of steps. Integer inputs are not
   // preprocessed.
   Preprocessing(const proto::DataSource& source, const proto::DataPlan& plan,
-                const nn::Model& model, int input);
+                const nn::Signature& model, int input);
 
   double scale() const { return scale_; }
   // Multiplies by scale, rounds to float, then applies Standardize.

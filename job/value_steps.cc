@@ -152,7 +152,7 @@ absl::Status CheckFlip(const std::string& path, const Step& step) {
 }
 
 absl::Status CheckValueStepsFitModel(const std::string& path, const proto::DataSource& source,
-                                     const nn::Model& model) {
+                                     const nn::Signature& model) {
   const std::vector<std::string> names = NamesOf(model.inputs());
   for (int i = 0; i < source.pipeline_size(); ++i) {
     const Step& step = source.pipeline(i);
@@ -195,7 +195,7 @@ bool IsMeasured(const Step& step) {
   return step.has_normalize() && step.normalize().mean().empty();
 }
 
-std::vector<const Step*> ValueStepsOf(const proto::DataSource& source, const nn::Model& model,
+std::vector<const Step*> ValueStepsOf(const proto::DataSource& source, const nn::Signature& model,
                                       int input) {
   std::vector<const Step*> steps;
   for (const Step& step : source.pipeline()) {
@@ -264,7 +264,7 @@ absl::StatusOr<nn::Shape> ShapeAfter(const Step& step, nn::Shape shape, int lead
   return shape;
 }
 
-std::optional<nn::Shape> RowShape(const proto::DataSource& source, const nn::Model& model,
+std::optional<nn::Shape> RowShape(const proto::DataSource& source, const nn::Signature& model,
                                   int input) {
   for (const Step* step : ValueStepsOf(source, model, input)) {
     const bool stays = step->has_cast() || step->has_normalize() || step->has_hash() ||
@@ -278,7 +278,7 @@ std::optional<nn::Shape> RowShape(const proto::DataSource& source, const nn::Mod
   return shape;
 }
 
-proto::DataType RowType(const proto::DataSource& source, const nn::Model& model, int input) {
+proto::DataType RowType(const proto::DataSource& source, const nn::Signature& model, int input) {
   for (const Step* step : ValueStepsOf(source, model, input)) {
     if (TakesWholes(*step)) return proto::INT32;
     if (step->has_cast() || step->has_normalize() || step->has_resize()) return proto::FLOAT32;
@@ -286,7 +286,8 @@ proto::DataType RowType(const proto::DataSource& source, const nn::Model& model,
   return model.inputs()[input].spec.type;
 }
 
-absl::StatusOr<DecodedSize> DecodedSizeOf(const proto::DataSource& source, const nn::Model& model) {
+absl::StatusOr<DecodedSize> DecodedSizeOf(const proto::DataSource& source,
+                                          const nn::Signature& model) {
   const proto::ImagesSource& images = source.images();
   DecodedSize size{.is_nearest = images.interpolation() == "nearest",
                    .crops = images.crop_to_aspect_ratio(),

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "nn/model.h"
+#include "nn/signature.h"
 #include "nn/tensor.h"
 #include "proto/job.pb.h"
 
@@ -34,7 +34,7 @@ absl::Status CheckHashing(const std::string& path, const proto::Hashing& hash, b
 
 // Checks that the steps name inputs of the model. `path` is the path of the source.
 absl::Status CheckValueStepsFitModel(const std::string& path, const proto::DataSource& source,
-                                     const nn::Model& model);
+                                     const nn::Signature& model);
 
 bool ChangesValues(const proto::PipelineStep& step);
 // Whether the step draws random numbers in training.
@@ -47,7 +47,7 @@ bool IsMeasured(const proto::PipelineStep& step);
 // The steps that change the values of an input of the model, in their order. They point into the
 // source.
 std::vector<const proto::PipelineStep*> ValueStepsOf(const proto::DataSource& source,
-                                                     const nn::Model& model, int input);
+                                                     const nn::Signature& model, int input);
 
 // The shape of an example after the step. `leading`: the number of axes before those of a row (1
 // for windows). InvalidArgument: the step is not for examples of this shape.
@@ -55,9 +55,9 @@ absl::StatusOr<nn::Shape> ShapeAfter(const proto::PipelineStep& step, nn::Shape 
 
 // What the job file says about the rows of an input in the files, before windows and other steps:
 // their shape, which is unknown if a step changes it, and whether they are whole numbers.
-std::optional<nn::Shape> RowShape(const proto::DataSource& source, const nn::Model& model,
+std::optional<nn::Shape> RowShape(const proto::DataSource& source, const nn::Signature& model,
                                   int input);
-proto::DataType RowType(const proto::DataSource& source, const nn::Model& model, int input);
+proto::DataType RowType(const proto::DataSource& source, const nn::Signature& model, int input);
 
 // Height and width of the images that a source of images decodes. InvalidArgument, without a path:
 // the job file does not say them.
@@ -68,7 +68,8 @@ struct DecodedSize {
   bool crops = false;  // To keep the aspect ratio.
   bool pads = false;
 };
-absl::StatusOr<DecodedSize> DecodedSizeOf(const proto::DataSource& source, const nn::Model& model);
+absl::StatusOr<DecodedSize> DecodedSizeOf(const proto::DataSource& source,
+                                          const nn::Signature& model);
 
 }  // namespace cairn::job
 

@@ -191,7 +191,7 @@ constexpr Advice kAdvices[] = {
     {"Job DataSource PipelineStep", "map",
      R"(steps change values, such as "pipeline": [{"cast": "int32"}], and so do layers of the model)"},
     {"Job DataSource PipelineStep", "zip",
-     R"("features" and "labels" take a list with a file for each input and output)"},
+     R"(here it is "zip", in place of the format: {"zip": [{"source": {...}, "inputs": "x"}, ...]})"},
     {"Job DataSource PipelineStep", "interleave concatenate listfiles",
      "a format takes patterns and lists of files, whose rows follow each other"},
     {"Job DataSource PipelineStep", "samplefromdatasets choosefromdatasets",

@@ -21,11 +21,14 @@
 #include "job/data_formats/text_format.h"
 #include "job/data_source.h"
 #include "job/value_steps.h"
+#include "nn/objective.h"
+#include "nn/signature.h"
 #include "worker/data/files/load_file.h"
 #include "worker/data/mixture.h"
 #include "worker/data/permutation.h"
 #include "worker/data/row_selection.h"
 #include "worker/data/source_arrays.h"
+#include "worker/data/zip_parts.h"
 
 namespace cairn::worker {
 namespace {
@@ -57,10 +60,12 @@ absl::StatusOr<Split> SplitRows(const proto::Job& job, int64_t rows) {
   return split;
 }
 
-// As ChooseTrainingRows. A row is for training if an example that contains it is.
-absl::StatusOr<IsTrainingRow> ChooseRows(const proto::Job& job, int64_t rows) {
+// As ChooseTrainingRows, for a source of the job. A row is for training if an example that contains
+// it is.
+absl::StatusOr<IsTrainingRow> ChooseRows(const proto::Job& job, const proto::DataSource& source,
+                                         int64_t rows) {
   CAIRN_ASSIGN_OR_RETURN(const RowSelection selection,
-                         RowSelection::Create(job.train(), RowSelection(rows)));
+                         RowSelection::Create(source, RowSelection(rows)));
   CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job, selection.examples()));
   return [split, selection](int64_t row) {
     return selection.AnyExampleOf(row, [&](int64_t example) { return split.IsTraining(example); });
@@ -105,19 +110,18 @@ struct Findings {
 };
 
 absl::StatusOr<Dataset> OpenSource(const proto::DataSource& source, const SourceFiles& files,
-                                   const proto::DataPlan& plan, const JobModel& model,
-                                   DataStorage* storage, const PlannedFiles* planned,
-                                   Findings* findings) {
-  const auto label_specs = LabelSpecs(source, model.data_model(), model.data_objective());
-  CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays, ReadSource({source, files, plan, model.data_model(),
+                                   const proto::DataPlan& plan, const nn::Signature& signature,
+                                   const nn::Objective& objective, DataStorage* storage,
+                                   const PlannedFiles* planned, Findings* findings) {
+  const auto label_specs = LabelSpecs(source, signature, objective);
+  CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays, ReadSource({source, files, plan, signature,
                                                           label_specs, storage, planned}));
   if (findings != nullptr) *findings = {arrays.damaged, arrays.index};
-  // Objectives of several models may need no labels.
+  // Objectives of several models, and a source of a zip, may need no labels.
   if (label_specs.empty()) {
-    return Dataset::CreateInputs(std::move(arrays), source, plan, model.data_model());
+    return Dataset::CreateInputs(std::move(arrays), source, plan, signature);
   }
-  return Dataset::Create(std::move(arrays), source, plan, model.data_model(),
-                         model.data_objective());
+  return Dataset::Create(std::move(arrays), source, plan, signature, objective);
 }
 
 // The files of one of the job's sources. Objectives of several models may need no labels.
@@ -147,6 +151,42 @@ absl::StatusOr<Dataset> OpenMix(
   }
   CAIRN_ASSIGN_OR_RETURN(Mixture mixture, Mixture::Create(std::move(sizes), std::move(weights)));
   return Dataset::Mix(std::move(opened), std::move(mixture));
+}
+
+// Opens the sources of a zip, each by open(number, part, damaged), and puts their examples
+// together. `damaged` is what the source has skipped.
+using OpenPart = std::function<absl::StatusOr<Dataset>(int number, const proto::DataSource& source,
+                                                       const nn::Signature& part,
+                                                       proto::DamagedRecords* damaged)>;
+
+absl::StatusOr<Dataset> OpenZip(const proto::DataSource& zip, const nn::Signature& model,
+                                const OpenPart& open) {
+  std::vector<ZippedPart> parts;
+  for (int i = 0; i < zip.zip_size(); ++i) {
+    const proto::ZippedSource& zipped = zip.zip(i);
+    CAIRN_ASSIGN_OR_RETURN(const nn::Signature part,
+                           job::PartOf(absl::StrCat("zip[", i, "]"), model, zipped));
+    proto::DamagedRecords damaged;
+    absl::StatusOr<Dataset> dataset = open(i, zipped.source(), part, &damaged);
+    if (!dataset.ok()) {
+      return absl::Status(dataset.status().code(),
+                          absl::StrCat("zip[", i, "]: ", dataset.status().message()));
+    }
+    parts.push_back(
+        {{*std::move(dataset), job::InputsOf(zipped, model), job::OutputsOf(zipped, model)},
+         std::move(damaged)});
+  }
+  return ZipParts(std::move(parts));
+}
+
+// What the training data fix for a source of a zip. `train` has the sources of the training data.
+proto::DataPlan FixedFor(int number, const DataPlans& train) {
+  if (number >= train.size()) return {};
+  proto::DataPlan plan = train[number];
+  plan.clear_train_files();
+  plan.clear_train_index();
+  plan.clear_train_damaged();
+  return plan;
 }
 
 // Whether the plan has an entry of the column.
@@ -204,6 +244,7 @@ class Inspection {
       reply_.set_examples(examples);
       return true;
     }
+    if (!job_.train().zip().empty()) return TrainZip(&plan);
     CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(job_.train(), model_));
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
     plan.mutable_train_files()->Assign(prints.begin(), prints.end());
@@ -211,13 +252,14 @@ class Inspection {
     ChooseTrainingRows choose;
     if (job_.has_validation_fraction() || !job_.train().rows().empty() ||
         !job_.train().pipeline().empty()) {
-      choose = [this](int64_t rows) { return ChooseRows(job_, rows); };
+      choose = [this](int64_t rows) { return ChooseRows(job_, job_.train(), rows); };
     }
     CAIRN_RETURN_IF_ERROR(InspectSource(job_.train(), files, choose, &plan));
     Findings found;
-    CAIRN_ASSIGN_OR_RETURN(
-        Dataset data, OpenSource(job_.train(), files, plan, model_, storage_, nullptr, &found));
-    if (found.damaged.count() > 0) *plan.mutable_train_damaged() = found.damaged;
+    CAIRN_ASSIGN_OR_RETURN(Dataset data,
+                           OpenSource(job_.train(), files, plan, model_.data_model(),
+                                      model_.data_objective(), storage_, nullptr, &found));
+    if (found.damaged.count() > 0) *plan.mutable_train_damaged() = WithoutPlaces(found.damaged);
     plan.mutable_train_index()->Assign(found.index.begin(), found.index.end());
     CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, data.examples()));
     reply_.set_examples(split.training);
@@ -234,7 +276,7 @@ class Inspection {
       data = data.WithStatistics(inputs);
     }
     // The steps behind one that normalizes take the normalized values.
-    CAIRN_RETURN_IF_ERROR(data.CheckSteps(job_.train().allow_nan()));
+    CAIRN_RETURN_IF_ERROR(data.CheckSteps());
     return true;
   }
 
@@ -249,20 +291,105 @@ class Inspection {
       reply_.set_validation_examples(examples);
       return true;
     }
+    if (!source.zip().empty()) {
+      proto::DamagedRecords damaged;
+      CAIRN_ASSIGN_OR_RETURN(const Dataset data, Zip(source, &plan.train_zip(),
+                                                     plan.mutable_validation_zip(), &damaged));
+      if (damaged.count() > 0) *plan.mutable_validation_damaged() = damaged;
+      reply_.set_validation_examples(data.examples());
+      CAIRN_RETURN_IF_ERROR(data.CheckSteps());
+      return true;
+    }
     CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(source, model_));
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
     plan.mutable_validation_files()->Assign(prints.begin(), prints.end());
     Findings found;
     CAIRN_ASSIGN_OR_RETURN(const Dataset data,
-                           OpenSource(source, files, plan, model_, storage_, nullptr, &found));
-    if (found.damaged.count() > 0) *plan.mutable_validation_damaged() = found.damaged;
+                           OpenSource(source, files, plan, model_.data_model(),
+                                      model_.data_objective(), storage_, nullptr, &found));
+    if (found.damaged.count() > 0) {
+      *plan.mutable_validation_damaged() = WithoutPlaces(found.damaged);
+    }
     plan.mutable_validation_index()->Assign(found.index.begin(), found.index.end());
     reply_.set_validation_examples(data.examples());
-    CAIRN_RETURN_IF_ERROR(data.CheckSteps(source.allow_nan()));
+    CAIRN_RETURN_IF_ERROR(data.CheckSteps());
     return true;
   }
 
  private:
+  absl::StatusOr<bool> TrainZip(proto::DataPlan* plan) {
+    const proto::DataSource& train = job_.train();
+    proto::DamagedRecords damaged;
+    CAIRN_ASSIGN_OR_RETURN(Dataset data, Zip(train, nullptr, plan->mutable_train_zip(), &damaged));
+    if (damaged.count() > 0) *plan->mutable_train_damaged() = damaged;
+    CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, data.examples()));
+    reply_.set_examples(split.training);
+    reply_.set_validation_examples(split.rows - split.training);
+    const bool is_measured = absl::c_any_of(train.zip(), [](const proto::ZippedSource& zipped) {
+      return zipped.source().standardize() ||
+             absl::c_any_of(zipped.source().pipeline(), job::IsMeasured);
+    });
+    if (is_measured) {
+      CAIRN_ASSIGN_OR_RETURN(const auto inputs,
+                             data.Measure(model_.data_model(),
+                                          [&split](int64_t row) { return split.IsTraining(row); }));
+      for (int i = 0; i < train.zip_size(); ++i) {
+        for (const int input : job::InputsOf(train.zip(i), model_.data_model())) {
+          *plan->mutable_train_zip(i)->add_inputs() = inputs[input];
+        }
+      }
+      data = data.WithStatistics(inputs);
+    }
+    CAIRN_RETURN_IF_ERROR(data.CheckSteps());
+    return true;
+  }
+
+  // The examples of a zip. `train`: what the training data fix, by source; null for these
+  // themselves. Adds to the plans of the sources.
+  absl::StatusOr<Dataset> Zip(const proto::DataSource& zip, const DataPlans* train,
+                              DataPlans* plans, proto::DamagedRecords* damaged) {
+    // Damaged examples are left out in all sources, so the numbers of the others are not yet known.
+    const bool skips = absl::c_any_of(zip.zip(), [](const proto::ZippedSource& zipped) {
+      return zipped.source().skip_damaged() > 0;
+    });
+    proto::Job job = job_;
+    if (skips) job.clear_validation_fraction();
+    const auto open = [&](int number, const proto::DataSource& source, const nn::Signature& part,
+                          proto::DamagedRecords* skipped) -> absl::StatusOr<Dataset> {
+      proto::DataPlan& plan = *plans->Add();
+      CAIRN_ASSIGN_OR_RETURN(const SourceFiles files,
+                             ListFiles(source, part, /*needs_labels=*/!part.outputs().empty()));
+      CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
+      plan.mutable_train_files()->Assign(prints.begin(), prints.end());
+      if (train == nullptr) {
+        ChooseTrainingRows choose;
+        if (job.has_validation_fraction() || !source.rows().empty() || !source.pipeline().empty()) {
+          choose = [&](int64_t rows) { return ChooseRows(job, source, rows); };
+        }
+        CAIRN_RETURN_IF_ERROR(InspectSource(source, files, choose, &plan));
+      }
+      Findings found;
+      CAIRN_ASSIGN_OR_RETURN(
+          Dataset data,
+          OpenSource(source, files, train == nullptr ? plan : FixedFor(number, *train), part,
+                     model_.data_objective(), storage_, nullptr, &found));
+      plan.mutable_train_index()->Assign(found.index.begin(), found.index.end());
+      *skipped = found.damaged;
+      if (found.damaged.count() == 0) return data;
+      *plan.mutable_train_damaged() = found.damaged;
+      if (damaged->count() == 0) damaged->set_first_error(found.damaged.first_error());
+      damaged->set_count(damaged->count() + found.damaged.count());
+      return data;
+    };
+    return OpenZip(zip, model_.data_model(), open);
+  }
+
+  // The places of the records are for zips only.
+  static proto::DamagedRecords WithoutPlaces(proto::DamagedRecords found) {
+    found.clear_places();
+    return found;
+  }
+
   // The number of examples in a pass of a mixture.
   absl::StatusOr<int64_t> Mix(const proto::DataSource& mix, DataPlans* plans,
                               proto::DamagedRecords* damaged) {
@@ -277,8 +404,9 @@ class Inspection {
       CAIRN_RETURN_IF_ERROR(CheckShared(source, plan, proto::DataPlan()));
       Findings found;
       CAIRN_ASSIGN_OR_RETURN(Dataset data,
-                             OpenSource(source, files, plan, model_, storage_, nullptr, &found));
-      CAIRN_RETURN_IF_ERROR(data.CheckSteps(source.allow_nan()));
+                             OpenSource(source, files, plan, model_.data_model(),
+                                        model_.data_objective(), storage_, nullptr, &found));
+      CAIRN_RETURN_IF_ERROR(data.CheckSteps());
       if (damaged->count() == 0) damaged->set_first_error(found.damaged.first_error());
       damaged->set_count(damaged->count() + found.damaged.count());
       plan.mutable_train_index()->Assign(found.index.begin(), found.index.end());
@@ -342,22 +470,57 @@ absl::Status CheckFiles(const SourceFiles& files, const Fingerprints& inspected,
   return absl::OkStatus();
 }
 
+absl::StatusOr<Dataset> OpenFiles(const proto::DataSource& source, const SourceFiles& files,
+                                  const Fingerprints& inspected, const IndexedFiles& index,
+                                  const proto::DataPlan& plan, const nn::Signature& signature,
+                                  const nn::Objective& objective,
+                                  const std::shared_ptr<DataStorage>& storage,
+                                  Findings* findings = nullptr) {
+  CAIRN_RETURN_IF_ERROR(CheckFiles(files, inspected, index));
+  const PlannedFiles planned = {
+      {index.begin(), index.end()}, {inspected.begin(), inspected.end()}, storage};
+  return OpenSource(source, files, plan, signature, objective, storage.get(), &planned, findings);
+}
+
 absl::StatusOr<Dataset> Open(const proto::DataSource& source, const Fingerprints& inspected,
                              const IndexedFiles& index, const proto::DataPlan& plan,
                              const JobModel& model, const std::shared_ptr<DataStorage>& storage) {
   CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(source, model));
-  CAIRN_RETURN_IF_ERROR(CheckFiles(files, inspected, index));
-  const PlannedFiles planned = {
-      {index.begin(), index.end()}, {inspected.begin(), inspected.end()}, storage};
-  return OpenSource(source, files, plan, model, storage.get(), &planned, nullptr);
+  return OpenFiles(source, files, inspected, index, plan, model.data_model(),
+                   model.data_objective(), storage);
 }
 
-// As Open, for a source that may be a mixture. `plans` are those of its sources. They are empty if
-// the job was planned without this mixture; its sources then have the plan of the job.
+// The examples of a zip. `plans` has the files of its sources, and `train` what the training data
+// fix. Both are empty if the job was planned without them.
+absl::StatusOr<Dataset> OpenPlannedZip(const proto::DataSource& zip, const DataPlans& plans,
+                                       const DataPlans& train, const JobModel& model,
+                                       const std::shared_ptr<DataStorage>& storage) {
+  const auto open = [&](int number, const proto::DataSource& source, const nn::Signature& part,
+                        proto::DamagedRecords* damaged) -> absl::StatusOr<Dataset> {
+    const proto::DataPlan its = number < plans.size() ? plans[number] : proto::DataPlan();
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files,
+                           ListFiles(source, part, /*needs_labels=*/!part.outputs().empty()));
+    Findings found;
+    auto data = OpenFiles(source, files, its.train_files(), its.train_index(),
+                          FixedFor(number, train), part, model.data_objective(), storage, &found);
+    // Files that are opened as needed have no damaged records: those of the plan are left out.
+    *damaged = found.damaged.count() > 0 ? found.damaged : its.train_damaged();
+    return data;
+  };
+  return OpenZip(zip, model.data_model(), open);
+}
+
+// As Open, for a source that may be a zip, with the plans of its sources, or a mixture. `plans` are
+// those of its sources. They are empty if the job was planned without this mixture; its sources
+// then have the plan of the job.
 absl::StatusOr<Dataset> OpenAny(const proto::DataSource& source, const Fingerprints& inspected,
-                                const IndexedFiles& index, const DataPlans& plans,
-                                const proto::DataPlan& plan, const JobModel& model,
+                                const IndexedFiles& index, const DataPlans& zip_plans,
+                                const DataPlans& plans, const proto::DataPlan& plan,
+                                const JobModel& model,
                                 const std::shared_ptr<DataStorage>& storage) {
+  if (!source.zip().empty()) {
+    return OpenPlannedZip(source, zip_plans, plan.train_zip(), model, storage);
+  }
   if (source.mix().empty()) return Open(source, inspected, index, plan, model, storage);
   return OpenMix(source, [&](int number, const proto::DataSource& each) -> absl::StatusOr<Dataset> {
     if (number < plans.size()) {
@@ -379,7 +542,7 @@ absl::Status OpenTraining(const proto::JobPlan& plan, const JobModel& model,
   CAIRN_ASSIGN_OR_RETURN(
       const Dataset all,
       OpenAny(plan.job().train(), plan.data().train_files(), plan.data().train_index(),
-              plan.data().train_mix(), plan.data(), model, storage));
+              plan.data().train_zip(), plan.data().train_mix(), plan.data(), model, storage));
   if (!plan.job().train().mix().empty()) {
     data->train = std::make_shared<const Dataset>(all);
     return absl::OkStatus();
@@ -415,8 +578,8 @@ absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& 
     CAIRN_ASSIGN_OR_RETURN(Dataset opened, Within<Dataset>(name, [&] {
                              return OpenAny(
                                  job::ValidationSource(job), plan.data().validation_files(),
-                                 plan.data().validation_index(), plan.data().validation_mix(),
-                                 plan.data(), model, storage);
+                                 plan.data().validation_index(), plan.data().validation_zip(),
+                                 plan.data().validation_mix(), plan.data(), model, storage);
                            }));
     data.validation = std::make_shared<const Dataset>(std::move(opened));
   }
@@ -435,20 +598,37 @@ absl::StatusOr<std::shared_ptr<const Dataset>> LoadInputs(const proto::JobPlan& 
                                                           const nn::Model& model,
                                                           const DataStorage::Options& options) {
   const PlannedFiles planned = {.storage = std::make_shared<DataStorage>(options)};
+  const auto load = [&planned](proto::DataSource source, const proto::DataPlan& fixed,
+                               const nn::Signature& signature) -> absl::StatusOr<Dataset> {
+    // Every row has its prediction.
+    source.clear_skip_damaged();
+    if (source.has_parquet()) source.mutable_parquet()->clear_filter();
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files,
+                           ListFiles(source, signature, /*needs_labels=*/false));
+    const std::vector<LabelSpec> no_labels;
+    CAIRN_ASSIGN_OR_RETURN(
+        SourceArrays arrays,
+        ReadSource({source, files, fixed, signature, no_labels, planned.storage.get(), &planned}));
+    return Dataset::CreateInputs(std::move(arrays), source, fixed, signature);
+  };
   return Within<std::shared_ptr<const Dataset>>(
       "--input", [&]() -> absl::StatusOr<std::shared_ptr<const Dataset>> {
-        proto::DataSource source = job::ValidationSource(plan.job());
-        // Every row has its prediction.
-        source.clear_skip_damaged();
-        if (source.has_parquet()) source.mutable_parquet()->clear_filter();
-        CAIRN_ASSIGN_OR_RETURN(const SourceFiles files,
-                               ListFiles(source, model, /*needs_labels=*/false));
-        const std::vector<LabelSpec> no_labels;
-        CAIRN_ASSIGN_OR_RETURN(SourceArrays arrays,
-                               ReadSource({source, files, plan.data(), model, no_labels,
-                                           planned.storage.get(), &planned}));
-        CAIRN_ASSIGN_OR_RETURN(
-            Dataset inputs, Dataset::CreateInputs(std::move(arrays), source, plan.data(), model));
+        const proto::DataSource source = job::ValidationSource(plan.job());
+        if (source.zip().empty()) {
+          CAIRN_ASSIGN_OR_RETURN(Dataset inputs, load(source, plan.data(), model));
+          return std::make_shared<const Dataset>(std::move(inputs));
+        }
+        std::vector<ZippedPart> parts;
+        for (int i = 0; i < source.zip_size(); ++i) {
+          const proto::ZippedSource& zipped = source.zip(i);
+          if (zipped.inputs().empty()) continue;
+          const std::vector<int> places = job::InputsOf(zipped, model);
+          CAIRN_ASSIGN_OR_RETURN(Dataset inputs,
+                                 load(zipped.source(), FixedFor(i, plan.data().train_zip()),
+                                      nn::Signature(model).Part(places, {})));
+          parts.push_back({{std::move(inputs), places, {}}, {}});
+        }
+        CAIRN_ASSIGN_OR_RETURN(Dataset inputs, ZipParts(std::move(parts)));
         return std::make_shared<const Dataset>(std::move(inputs));
       });
 }
@@ -459,15 +639,27 @@ absl::StatusOr<std::vector<proto::DataFiles>> FingerprintValidation(const proto:
   std::vector<proto::DataFiles> groups;
   const bool has_own = plan.job().has_validation();
   const proto::DataPlan& data = plan.data();
-  const bool is_planned = has_own
-                              ? !data.validation_files().empty() || !data.validation_mix().empty()
-                              : !data.train_files().empty() || !data.train_mix().empty();
+  const bool is_planned =
+      has_own
+          ? !data.validation_files().empty() || !data.validation_mix().empty() ||
+                !data.validation_zip().empty()
+          : !data.train_files().empty() || !data.train_mix().empty() || !data.train_zip().empty();
   if (needs_labels && is_planned) return groups;
   std::vector<std::string> names;
   std::vector<uint64_t> prints;
-  for (const proto::DataSource& source :
-       job::SourcesOf(has_own ? job::ValidationSource(plan.job()) : plan.job().train())) {
-    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(source, model, needs_labels));
+  const proto::DataSource all = has_own ? job::ValidationSource(plan.job()) : plan.job().train();
+  const std::vector<proto::DataSource> sources = job::SourcesOf(all);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    nn::Signature signature = model;
+    bool has_labels = needs_labels;
+    if (!all.zip().empty()) {
+      const proto::ZippedSource& zipped = all.zip(static_cast<int>(i));
+      if (!needs_labels && zipped.inputs().empty()) continue;
+      has_labels = needs_labels && !zipped.outputs().empty();
+      CAIRN_ASSIGN_OR_RETURN(signature,
+                             job::PartOf(absl::StrCat("zip[", i, "]"), signature, zipped));
+    }
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListFiles(sources[i], signature, has_labels));
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> its, FingerprintFiles(files));
     absl::c_copy(files.All(), std::back_inserter(names));
     absl::c_copy(its, std::back_inserter(prints));

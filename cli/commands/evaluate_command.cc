@@ -38,6 +38,7 @@ absl::Status ChooseData(const std::string& data, bool on_cluster, const std::str
   plan->mutable_data()->clear_validation_files();
   plan->mutable_data()->clear_validation_index();
   plan->mutable_data()->clear_validation_mix();
+  plan->mutable_data()->clear_validation_zip();
   if (data == "train") {
     *job->mutable_validation() = job->train();
     return absl::OkStatus();

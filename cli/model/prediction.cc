@@ -24,6 +24,52 @@ absl::Status CheckCount(size_t files, int inputs) {
       Plural(static_cast<int64_t>(files), "time"), "; give it once for each input, in this order"));
 }
 
+// Sets what does not depend on the format.
+void Prepare(const PredictionInput& input, proto::DataSource* source) {
+  source->set_allow_nan(true);  // The output shows the effect.
+  if (input.scale) source->set_scale(*input.scale);
+  if (!input.rows) return;
+  source->add_rows(input.rows->first);
+  source->add_rows(input.rows->second);
+}
+
+// The number of times that --input is given for a zipped source: once for each of its inputs if
+// these are in files of their own.
+int FilesOfSource(const proto::ZippedSource& zipped) {
+  return job::FormatOf(zipped.source())->has_array_files() ? zipped.inputs_size() : 1;
+}
+
+// The zip with other files for its inputs, in the order of the sources. The labels stay as they
+// are: nobody reads them.
+absl::StatusOr<proto::DataSource> ZipForPrediction(proto::DataSource zip,
+                                                   const PredictionInput& input) {
+  int sources = 0;
+  int wanted = 0;
+  for (const proto::ZippedSource& zipped : zip.zip()) {
+    if (zipped.inputs().empty()) continue;
+    ++sources;
+    wanted += FilesOfSource(zipped);
+  }
+  if (static_cast<int>(input.files.size()) != wanted) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the job's data are a zip, with inputs in ", Plural(sources, "source"),
+        ", and --input is given ", Plural(static_cast<int64_t>(input.files.size()), "time"),
+        ", not ", wanted, "; give it for each of the sources, in this order: once, or once for ",
+        "each input of a source whose inputs are in files of their own"));
+  }
+  auto file = input.files.begin();
+  for (proto::ZippedSource& zipped : *zip.mutable_zip()) {
+    if (zipped.inputs().empty()) continue;
+    const std::vector<std::string> files(file, file + FilesOfSource(zipped));
+    file += FilesOfSource(zipped);
+    proto::DataSource& source = *zipped.mutable_source();
+    if (zipped.inputs_size() == 1 && IsNpy(files[0])) source.mutable_npy();
+    job::ReplaceFiles(files, &source);
+    Prepare(input, &source);
+  }
+  return zip;
+}
+
 }  // namespace
 
 absl::StatusOr<proto::DataSource> PredictionSource(const proto::JobPlan& plan,
@@ -32,6 +78,7 @@ absl::StatusOr<proto::DataSource> PredictionSource(const proto::JobPlan& plan,
   const proto::Job& job = plan.job();
   proto::DataSource source =
       job::TemplateOf(job.has_validation() ? job::ValidationSource(job) : job.train());
+  if (!source.zip().empty()) return ZipForPrediction(std::move(source), input);
   const auto npys = std::count_if(files.begin(), files.end(), IsNpy);
   if (npys != 0 && npys != static_cast<int64_t>(files.size())) {
     return absl::InvalidArgumentError("--input: some files are .npy and some are not");
@@ -48,12 +95,7 @@ absl::StatusOr<proto::DataSource> PredictionSource(const proto::JobPlan& plan,
     CAIRN_RETURN_IF_ERROR(CheckCount(files.size(), plan.model().inputs_size()));
   }
   job::ReplaceFiles(files, &source);
-  source.set_allow_nan(true);  // The output shows the effect.
-  if (input.scale) source.set_scale(*input.scale);
-  if (input.rows) {
-    source.add_rows(input.rows->first);
-    source.add_rows(input.rows->second);
-  }
+  Prepare(input, &source);
   return source;
 }
 

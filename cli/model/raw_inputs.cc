@@ -436,6 +436,11 @@ absl::StatusOr<proto::ModelSpec> ModelOfRawInputs(const proto::JobPlan& plan) {
         "the "
         "flag and prepare the inputs before");
   }
+  if (!plan.job().train().zip().empty()) {
+    return absl::InvalidArgumentError(
+        "--with-preprocessing: each source of \"zip\" has its own preprocessing; export without "
+        "the flag and prepare the inputs before");
+  }
   const auto& columns = plan.job().train().csv().features();
   const bool has_categories = std::any_of(columns.begin(), columns.end(), job::IsCategorical);
   if (has_categories && job::WindowOf(plan.job().train())) {

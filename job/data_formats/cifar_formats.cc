@@ -4,12 +4,12 @@ namespace cairn::job {
 namespace {
 
 absl::Status CheckModel(const std::string& path, const proto::DataSource& source,
-                        const nn::Model& model) {
+                        const nn::Signature& model) {
   if (model.inputs().size() != 1) {
     return Invalid(path, ": the model has ", model.inputs().size(),
                    " inputs, CIFAR's images are one");
   }
-  if (model.outputs().size() != 1) {
+  if (model.outputs().size() > 1) {
     return Invalid(path, ": the model has ", model.outputs().size(),
                    " outputs, CIFAR has labels for one");
   }
@@ -17,7 +17,7 @@ absl::Status CheckModel(const std::string& path, const proto::DataSource& source
 }
 
 absl::Status CheckLabels(const std::string& path, const proto::DataSource& source,
-                         bool /*needs_labels*/) {
+                         const DataNeeds& /*needs*/) {
   const proto::Cifar100Source& cifar = source.cifar100();
   if (!cifar.has_labels() || cifar.labels() == "fine" || cifar.labels() == "coarse") {
     return absl::OkStatus();

@@ -9,7 +9,7 @@
 #include "common/status_macros.h"
 #include "job/data_formats/named_places.h"
 #include "job/value_steps.h"
-#include "nn/text_input.h"
+#include "nn/signature.h"
 
 namespace cairn::job {
 namespace {
@@ -127,14 +127,14 @@ absl::Status CheckTextColumns(const std::string& path, const proto::CsvSource& s
 }
 
 absl::Status CheckColumns(const std::string& path, const proto::DataSource& source,
-                          bool needs_labels) {
+                          const DataNeeds& needs) {
   CAIRN_RETURN_IF_ERROR(CheckCsvColumns(path, source.csv()));
-  if (!needs_labels || !source.csv().labels().empty()) return absl::OkStatus();
+  if (!needs.labels || !source.csv().labels().empty()) return absl::OkStatus();
   return Invalid(path, ".labels: is missing; name the column of the labels");
 }
 
 absl::Status CheckModel(const std::string& path, const proto::DataSource& source,
-                        const nn::Model& model) {
+                        const nn::Signature& model) {
   CAIRN_RETURN_IF_ERROR(CheckCsvInputs(path, source.csv(), model));
   return CheckCsvOutputs(path, source.csv(), model);
 }
@@ -207,7 +207,7 @@ std::vector<std::string> VocabularyOf(const proto::CsvColumn& column, const prot
 }
 
 absl::Status CheckCsvInputs(const std::string& path, const proto::CsvSource& source,
-                            const nn::Model& model) {
+                            const nn::Signature& model) {
   std::vector<NamedPlace> columns;
   for (const proto::CsvColumn& column : source.features()) {
     columns.push_back({column.has_input(), column.input()});
@@ -215,14 +215,14 @@ absl::Status CheckCsvInputs(const std::string& path, const proto::CsvSource& sou
   CAIRN_RETURN_IF_ERROR(
       CheckNamedPlaces(path + ".features", "column", "input", NamesOf(model.inputs()), columns));
   for (size_t i = 0; i < model.inputs().size(); ++i) {
-    if (nn::LookupOf(model, static_cast<int>(i)) == nullptr) continue;
+    if (model.lookup(static_cast<int>(i)) == nullptr) continue;
     CAIRN_RETURN_IF_ERROR(CheckTextColumns(path, source, model.inputs()[i].name));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckCsvOutputs(const std::string& path, const proto::CsvSource& source,
-                             const nn::Model& model) {
+                             const nn::Signature& model) {
   std::vector<NamedPlace> columns;
   for (const proto::CsvColumn& column : source.labels()) {
     columns.push_back({column.has_output(), column.output()});

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "job/data_formats/data_format.h"
-#include "nn/model.h"
+#include "nn/signature.h"
 #include "proto/job.pb.h"
 
 namespace cairn::job {
@@ -26,11 +26,11 @@ absl::Status CheckCsvColumns(const std::string& path, const proto::CsvSource& so
 // Checks that every input of the model has columns and that every column belongs to an input.
 // CheckCsvColumns must have accepted the source.
 absl::Status CheckCsvInputs(const std::string& path, const proto::CsvSource& source,
-                            const nn::Model& model);
+                            const nn::Signature& model);
 
 // Like CheckCsvInputs, for outputs and label columns.
 absl::Status CheckCsvOutputs(const std::string& path, const proto::CsvSource& source,
-                             const nn::Model& model);
+                             const nn::Signature& model);
 
 }  // namespace cairn::job
 

@@ -14,7 +14,7 @@
 #include "job/data_formats/images_format.h"
 #include "job/data_formats/named_places.h"
 #include "job/value_steps.h"
-#include "nn/text_input.h"
+#include "nn/signature.h"
 
 namespace cairn::job {
 namespace {
@@ -248,12 +248,12 @@ absl::Status CheckPlannedVocabularies(const std::string& path, const DataFeature
 }  // namespace
 
 absl::Status CheckDataFeatures(const std::string& path, const DataFeatures& features,
-                               const DataFeatures& labels, bool needs_labels,
+                               const DataFeatures& labels, const DataNeeds& needs,
                                const FeatureKind& kind) {
-  if (features.empty()) {
+  if (needs.inputs && features.empty()) {
     return Invalid(path, ".features: is missing; name the ", kind.name, "s of the model's input");
   }
-  if (needs_labels && labels.empty()) {
+  if (needs.labels && labels.empty()) {
     return Invalid(path, ".labels: is missing; name the ", kind.name, " of the labels");
   }
   for (int i = 0; i < features.size(); ++i) {
@@ -278,14 +278,14 @@ absl::Status CheckDataFeatures(const std::string& path, const DataFeatures& feat
 }
 
 absl::Status CheckFeaturesFit(const std::string& path, const DataFeatures& features,
-                              const DataFeatures& labels, const nn::Model& model,
+                              const DataFeatures& labels, const nn::Signature& model,
                               const FeatureKind& kind) {
   std::vector<NamedPlace> inputs;
   for (const auto& feature : features) inputs.push_back({feature.has_input(), feature.input()});
   CAIRN_RETURN_IF_ERROR(
       CheckNamedPlaces(path + ".features", kind.name, "input", NamesOf(model.inputs()), inputs));
   for (size_t i = 0; i < model.inputs().size(); ++i) {
-    if (nn::LookupOf(model, static_cast<int>(i)) == nullptr) continue;
+    if (model.lookup(static_cast<int>(i)) == nullptr) continue;
     CAIRN_RETURN_IF_ERROR(CheckTextFeatures(path, features, model.inputs()[i].name));
   }
   std::vector<NamedPlace> outputs;

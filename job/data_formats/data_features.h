@@ -7,7 +7,8 @@
 
 #include "absl/status/status.h"
 #include "google/protobuf/repeated_field.h"
-#include "nn/model.h"
+#include "job/data_formats/data_format.h"
+#include "nn/signature.h"
 #include "proto/job.pb.h"
 
 namespace cairn::job {
@@ -26,12 +27,12 @@ struct FeatureKind {
 
 // Checks everything that does not depend on the model. `path` is the path of the format's field.
 absl::Status CheckDataFeatures(const std::string& path, const DataFeatures& features,
-                               const DataFeatures& labels, bool needs_labels,
+                               const DataFeatures& labels, const DataNeeds& needs,
                                const FeatureKind& kind);
 
 // Checks that each input and output of the model has features, and each feature one of them.
 absl::Status CheckFeaturesFit(const std::string& path, const DataFeatures& features,
-                              const DataFeatures& labels, const nn::Model& model,
+                              const DataFeatures& labels, const nn::Signature& model,
                               const FeatureKind& kind);
 
 // True if the feature's values are names that are replaced by ids.

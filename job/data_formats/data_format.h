@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/repeated_field.h"
-#include "nn/model.h"
+#include "nn/signature.h"
 #include "proto/job.pb.h"
 
 namespace cairn::job {
@@ -50,6 +50,12 @@ enum class RowFilters {
   kReader,  // The reader compares the columns of the files, and does not encode other rows.
 };
 
+// What a source must have: all but a zipped source have the inputs.
+struct DataNeeds {
+  bool inputs = true;
+  bool labels = true;
+};
+
 // The rules of a format of data files: its fields in the job file, and what `cairn submit` checks
 // without reading files. A format is a member of proto::DataSource.format and one line of the table
 // in job/data_source.cc. The table in worker/data/source_arrays.cc has its reader.
@@ -73,12 +79,12 @@ struct DataFormat {
 
   // The rest may be null. `path` is the path of the format's field: "train.npy".
 
-  // Checks fields other than the lists of files. Without `needs_labels` the source may name none.
+  // Checks fields other than the lists of files. The source may name none of what is not needed.
   absl::Status (*check)(const std::string& path, const proto::DataSource& source,
-                        bool needs_labels) = nullptr;
+                        const DataNeeds& needs) = nullptr;
   // Checks that the source fits the model's inputs and outputs.
   absl::Status (*check_model)(const std::string& path, const proto::DataSource& source,
-                              const nn::Model& model) = nullptr;
+                              const nn::Signature& model) = nullptr;
   // Sets fields that the validation source does not set to those of the training source, which has
   // the same format.
   void (*inherit)(const proto::DataSource& train, proto::DataSource* validation) = nullptr;

@@ -55,7 +55,7 @@ absl::Status CheckClasses(const std::string& path, const proto::ImagesSource& im
 }
 
 absl::Status CheckImages(const std::string& path, const proto::DataSource& source,
-                         bool /*needs_labels*/) {
+                         const DataNeeds& /*needs*/) {
   const proto::ImagesSource& images = source.images();
   const bool has_table = !images.table().empty();
   if (has_table && !images.directory().empty()) {
@@ -88,7 +88,7 @@ absl::Status CheckImages(const std::string& path, const proto::DataSource& sourc
 
 // Images are decoded to the size of a "resize" that is the first step, in its way.
 absl::Status CheckResize(const std::string& path, const proto::DataSource& source,
-                         const nn::Model& model) {
+                         const nn::Signature& model) {
   const proto::ImagesSource& images = source.images();
   const std::vector<const proto::PipelineStep*> steps = ValueStepsOf(source, model, 0);
   if (!images.image_size().empty() || steps.empty() || !steps[0]->has_resize()) {
@@ -105,11 +105,11 @@ absl::Status CheckResize(const std::string& path, const proto::DataSource& sourc
 }
 
 absl::Status CheckModel(const std::string& path, const proto::DataSource& source,
-                        const nn::Model& model) {
+                        const nn::Signature& model) {
   if (model.inputs().size() != 1) {
     return Invalid(path, ": the model has ", model.inputs().size(), " inputs, images are one");
   }
-  if (model.outputs().size() != 1) {
+  if (model.outputs().size() > 1) {
     return Invalid(path, ": the model has ", model.outputs().size(),
                    " outputs, folders are the labels of one");
   }

@@ -16,9 +16,11 @@ absl::Status CheckNames(const std::string& path, const FileNames& names, const c
 }
 
 absl::Status CheckArrays(const std::string& path, const proto::DataSource& source,
-                         bool needs_labels) {
-  CAIRN_RETURN_IF_ERROR(CheckNames(path + ".features", source.npz().features(), "x_train"));
-  if (!needs_labels && source.npz().labels().empty()) return absl::OkStatus();
+                         const DataNeeds& needs) {
+  if (needs.inputs) {
+    CAIRN_RETURN_IF_ERROR(CheckNames(path + ".features", source.npz().features(), "x_train"));
+  }
+  if (!needs.labels && source.npz().labels().empty()) return absl::OkStatus();
   return CheckNames(path + ".labels", source.npz().labels(), "y_train");
 }
 
@@ -29,7 +31,7 @@ absl::Status CheckCount(const std::string& path, int arrays, size_t count, const
 }
 
 absl::Status CheckModel(const std::string& path, const proto::DataSource& source,
-                        const nn::Model& model) {
+                        const nn::Signature& model) {
   CAIRN_RETURN_IF_ERROR(
       CheckCount(path + ".features", source.npz().features_size(), model.inputs().size(), "input"));
   if (source.npz().labels().empty()) return absl::OkStatus();  // CheckArrays has accepted it.

@@ -12,10 +12,10 @@ namespace {
 constexpr FeatureKind kKind = {.name = "column", .is_column = true};
 
 absl::Status CheckColumns(const std::string& path, const proto::DataSource& source,
-                          bool needs_labels) {
+                          const DataNeeds& needs) {
   const proto::ParquetSource& parquet = source.parquet();
   CAIRN_RETURN_IF_ERROR(
-      CheckDataFeatures(path, parquet.features(), parquet.labels(), needs_labels, kKind));
+      CheckDataFeatures(path, parquet.features(), parquet.labels(), needs, kKind));
   if (!parquet.has_filter()) return absl::OkStatus();
   const auto filter = ParseRowFilter(parquet.filter());
   if (filter.ok()) return absl::OkStatus();
@@ -23,7 +23,7 @@ absl::Status CheckColumns(const std::string& path, const proto::DataSource& sour
 }
 
 absl::Status CheckModel(const std::string& path, const proto::DataSource& source,
-                        const nn::Model& model) {
+                        const nn::Signature& model) {
   const proto::ParquetSource& parquet = source.parquet();
   return CheckFeaturesFit(path, parquet.features(), parquet.labels(), model, kKind);
 }

@@ -4,13 +4,13 @@
 #include <string>
 
 #include "common/status_macros.h"
-#include "nn/text_input.h"
+#include "nn/signature.h"
 
 namespace cairn::job {
 namespace {
 
 absl::Status CheckFields(const std::string& path, const proto::DataSource& source,
-                         bool /*needs_labels*/) {
+                         const DataNeeds& /*needs*/) {
   const proto::TextSource& text = source.text();
   const bool has_folders = !text.directory().empty();
   if (has_folders && !text.files().empty()) {
@@ -43,12 +43,12 @@ absl::Status CheckFields(const std::string& path, const proto::DataSource& sourc
 }
 
 absl::Status CheckModel(const std::string& path, const proto::DataSource& source,
-                        const nn::Model& model) {
-  if (model.inputs().size() != 1 || model.outputs().size() != 1) {
+                        const nn::Signature& model) {
+  if (model.inputs().size() != 1 || model.outputs().size() > 1) {
     return Invalid(path, ": the model has ", model.inputs().size(), " inputs and ",
                    model.outputs().size(), " outputs; texts are for one of each");
   }
-  if (nn::LookupOf(model, 0) == nullptr || !source.text().has_text_vectorization()) {
+  if (model.lookup(0) == nullptr || !source.text().has_text_vectorization()) {
     return absl::OkStatus();
   }
   return Invalid(path, ".text_vectorization: the model's input \"", model.inputs()[0].name,

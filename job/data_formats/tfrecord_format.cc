@@ -10,13 +10,13 @@ namespace {
 constexpr FeatureKind kKind;
 
 absl::Status CheckFeatures(const std::string& path, const proto::DataSource& source,
-                           bool needs_labels) {
+                           const DataNeeds& needs) {
   const proto::TfrecordSource& tfrecord = source.tfrecord();
-  return CheckDataFeatures(path, tfrecord.features(), tfrecord.labels(), needs_labels, kKind);
+  return CheckDataFeatures(path, tfrecord.features(), tfrecord.labels(), needs, kKind);
 }
 
 absl::Status CheckModel(const std::string& path, const proto::DataSource& source,
-                        const nn::Model& model) {
+                        const nn::Signature& model) {
   const proto::TfrecordSource& tfrecord = source.tfrecord();
   return CheckFeaturesFit(path, tfrecord.features(), tfrecord.labels(), model, kKind);
 }

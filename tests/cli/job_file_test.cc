@@ -154,7 +154,7 @@ TEST(JobFileTest, EveryMistakeAboutFormModelAndDataHasItsOwnMessage) {
        "images, parquet, text, "
        "scale, "
        "standardize, one_hot, allow_nan, sample_weight, skip_damaged, rows, drop_remainder, "
-       "pipeline, mix"},
+       "pipeline, mix, zip"},
       {RefusalWith("/train/npy", json::object()),
        "train: has both \"idx\" and \"npy\"; keep one of them"},
       {RefusalWith("/name", 5), "name: 5 is not a string"},

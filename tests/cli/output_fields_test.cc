@@ -133,6 +133,23 @@ TEST(OutputFieldsTest, LabelsByNameOfAMixtureKeepTheirNames) {
               ::testing::StartsWith("train.mix[1].source.oops: unknown field; "));
 }
 
+TEST(OutputFieldsTest, SourcesOfAZipNameInputsAndOutputs) {
+  proto::DataSource data;
+  json source = json::parse(
+      R"({"zip": [{"source": {"npy": {"features": "x.npy"}}, "inputs": "a"},
+                  {"source": {"npy": {"labels": {"p": "1", "q": "2"}}}, "outputs": ["p", "q"]}]})");
+  const absl::Status status = TakeLabels("train", &source, &data);
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_EQ(data.zip_size(), 2);
+  EXPECT_THAT(data.zip(0).inputs(), ElementsAre("a"));
+  EXPECT_THAT(data.zip(1).outputs(), ElementsAre("p", "q"));
+  EXPECT_THAT(data.zip(1).source().npy().label_outputs(), ElementsAre("p", "q"));
+  json empty = json::parse(R"({"zip": []})");
+  EXPECT_EQ(TakeLabels("train", &empty, &data).message(),
+            R"(train.zip: is empty; a zip has one source or more, for example )"
+            R"({"source": {"npy": {"features": "x.npy"}}, "inputs": "x"})");
+}
+
 TEST(OutputFieldsTest, VectorsAreOfTheOutputsThatAreTrue) {
   const auto take = [](const char* text, proto::DataSource* data) {
     json source = json::parse(text);

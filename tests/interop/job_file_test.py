@@ -271,6 +271,92 @@ class JobFile(unittest.TestCase):
                                       "--json")[-1]
         self.assertAlmostEqual(result["loss"], history["val_loss"][-1], delta=1e-4)
 
+    def two_inputs(self):
+        """Self.twin and self.model get the inputs a and b and the output y, and three sources that
+        have 60 examples of them. Returns these, and their numbers."""
+        a, b = keras.Input((4,), name="a"), keras.Input((2,), name="b")
+        both = layers.Concatenate()([layers.Dense(5, activation="tanh")(a), b])
+        self.twin = keras.Model([a, b], layers.Dense(1, name="y")(both))
+        self.model = keras.models.clone_model(self.twin)
+        self.model.set_weights(self.twin.get_weights())
+        self.model.compile(keras.optimizers.SGD(0.1), "mse")
+        random = np.random.default_rng(7)
+        a, b, y = (random.normal(0, 1, (60, size)).astype("float32") for size in (4, 2, 1))
+        np.save(f"{self.folder}/a.npy", a)
+        np.savetxt(f"{self.folder}/b.csv", b, "%.9g", ",", header="u,v", comments="")
+        with tf.io.TFRecordWriter(f"{self.folder}/y.tfrecord") as file:
+            for each in y:
+                file.write(tf.train.Example(features=tf.train.Features(feature={
+                    "y": tf.train.Feature(float_list=tf.train.FloatList(value=each))})
+                ).SerializeToString())
+        return [{"source": {"npy": {"features": "a.npy"}}, "inputs": "a"},
+                {"source": {"csv": {"files": "b.csv"}}, "inputs": ["b"]},
+                {"source": {"tfrecord": {"files": "y.tfrecord", "labels": "y"}}, "outputs": "y"}
+                ], (a, b, y)
+
+    def test_a_zip_is_that_of_tf_data(self):
+        """Of sources with their own steps. The workers evaluate and predict it, too."""
+        sources, (a, b, y) = self.two_inputs()
+        sources[0]["source"].update(
+            standardize=True, pipeline=[{"normalize": {"mean": [0.5], "deviation": [2]}}])
+        sources[1]["source"]["pipeline"] = [{"skip": 7}, {"take": 50}]
+        for source in (sources[0]["source"], sources[2]["source"]):
+            source.setdefault("pipeline", []).append({"shard": {"num_shards": 1, "index": 0}})
+            source["pipeline"].append({"take": 50})
+        scaled = (a[:50] - 0.5) / 2
+        mean, deviation = scaled[:40].mean(0), scaled[:40].std(0)
+        data = tf.data.Dataset.zip((
+            (tf.data.Dataset.from_tensor_slices(a).take(50).map(
+                lambda row: ((row - 0.5) / 2 - mean) / deviation),
+             tf.data.Dataset.from_tensor_slices(b).skip(7).take(50)),
+            tf.data.Dataset.from_tensor_slices(y).take(50)))
+        history = self.model.fit(data.take(40).batch(BATCH), epochs=3, verbose=0,
+                                 validation_data=data.skip(40).batch(BATCH)).history
+        status = self.run_job(epochs=3, train={"zip": sources}, validation_fraction=0.2,
+                              metrics=[])
+        self.assertEqual(status["batches_per_epoch"], 5)
+        self.assert_same_weights()
+        self.assertAlmostEqual(status["loss"], history["loss"][-1], delta=1e-4)
+        self.assert_same_validation(status, history)
+        job = str(status["job"])
+        expected = self.model.evaluate(data.batch(BATCH), verbose=0)
+        for place in ([], ["--on", "cluster"]):
+            result = cluster.tool.objects("evaluate", job, "--data", "train", "--json", *place)[-1]
+            self.assertAlmostEqual(result["loss"], expected, delta=1e-4)
+        np.savetxt(f"{self.folder}/other.csv", b[:9], "%.9g", ",", header="u,v", comments="")
+        np.save(f"{self.folder}/other.npy", a[:9])
+        outputs = self.model.predict([((a[:9] - 0.5) / 2 - mean) / deviation, b[:9]], verbose=0)
+        for place in ([], ["--on", "cluster"]):
+            cluster.tool.run("predict", job, "--input", f"{self.folder}/other.npy", "--input",
+                             f"{self.folder}/other.csv", "--output", f"{self.folder}/p.npy", *place)
+            np.testing.assert_allclose(np.load(f"{self.folder}/p.npy"), outputs, atol=1e-4)
+
+    def test_an_example_damaged_in_one_source_is_left_out_of_a_zip(self):
+        sources, (a, b, y) = self.two_inputs()
+        with open(f"{self.folder}/b.csv", encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        lines[1 + 17] = "1,none"
+        with open(f"{self.folder}/b.csv", "w", encoding="utf-8") as file:
+            file.write("\n".join(lines))
+        with open(f"{self.folder}/y.tfrecord", "r+b") as file:
+            size = os.path.getsize(file.name) // 60  # All records have the same length.
+            for record in (0, 59):
+                file.seek(record * size + 14)
+                file.write(b"?")
+        for each in sources[1:]:
+            each["source"]["skip_damaged"] = 2
+        sound = np.delete(np.arange(60), [0, 17, 59])
+        status = self.run_job(epochs=2, train={"zip": sources}, validation={"zip": sources},
+                              metrics=[])
+        data = tf.data.Dataset.zip(tuple(
+            tf.data.Dataset.from_tensor_slices(each[sound]) for each in (a, b, y))).map(
+                lambda a, b, y: ((a, b), y))
+        history = self.model.fit(data.batch(BATCH), epochs=2, verbose=0,
+                                 validation_data=data.batch(BATCH)).history
+        self.assert_same_weights()
+        self.assertAlmostEqual(status["loss"], history["loss"][-1], delta=1e-4)
+        self.assert_same_validation(status, history)
+
     def test_changed_values_are_those_of_map(self):
         """The workers evaluate and predict with the steps, too."""
         mean, deviation = [0.5, -1, 0.25, 2], [2, 0.5, 4, 1]

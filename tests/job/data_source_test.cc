@@ -153,6 +153,103 @@ TEST(DataSourceTest, ASourceOfAMixtureDescribesOtherFiles) {
                                              "train.mix[1].source.npy.labels[0]"}));
 }
 
+// Input a and the labels are in an .npy file each, b is in a .csv file.
+std::string ZipOf(const std::string& third, const std::string& beside = "") {
+  return R"({"train": {"zip": [
+      {"source": {"npy": {"features": ["a.npy"]}}, "inputs": ["a"]},
+      {"source": {"npy": {"labels": ["y.npy"]}, "one_hot": true}, "outputs": ["y"]}, )" +
+         third + "]" + beside + "}}";
+}
+
+constexpr char kCsvOfB[] =
+    R"({"source": {"csv": {"files": ["b.csv"], "features": [{"name": "u"}]}}, "inputs": ["b"]})";
+
+TEST(DataSourceTest, MistakesInZipsAreNamed) {
+  EXPECT_EQ(CheckJobData(JobOf(ZipOf(kCsvOfB, R"(, "drop_remainder": true)"))).message(), "");
+  const std::string npy = R"({"npy": {"features": ["x"]})";
+  const std::vector<Case> cases = {
+      {ZipOf(kCsvOfB, R"(, "scale": 2)"),
+       R"(train.scale: stands beside "zip"; set it in the sources of the zip)"},
+      {ZipOf(R"({"inputs": ["b"]})"),
+       R"(train.zip[2].source: is missing; for example {"npy": {"features": "x.npy"}})"},
+      {ZipOf(R"({"source": )" + npy + "}}"),
+       R"(train.zip[2]: has no "inputs" and no "outputs"; name those of the model whose values )"
+       "the source has"},
+      {ZipOf(R"({"source": )" + npy + R"(}, "inputs": ["a"]})"),
+       R"(train.zip[2].inputs: "a" appears twice; one source has its values)"},
+      {ZipOf(R"({"source": {"npy": {"labels": ["y"]}}, "outputs": ["y"]})"),
+       R"(train.zip[2].outputs: "y" appears twice; one source has its labels)"},
+      {ZipOf(R"({"source": {"zip": [)" + std::string(kCsvOfB) + R"(]}, "inputs": ["b"]})"),
+       "train.zip[2].source.zip: is not for a source of a zip"},
+      {ZipOf(R"({"source": )" + npy + R"(, "drop_remainder": true}, "inputs": ["b"]})"),
+       R"(train.zip[2].source.drop_remainder: is not for a source of a zip; set it beside "zip")"},
+      {ZipOf(R"({"source": {"images": {"directory": ["d"]}}, "outputs": ["z"]})"),
+       "train.zip[2].inputs: is missing; images has values of an input"},
+      {ZipOf(R"({"source": )" + npy + R"(}, "outputs": ["z"]})"),
+       R"(train.zip[2].source.npy.features: the source has no "inputs"; name them, or leave it )"
+       "out"},
+      {ZipOf(R"({"source": {"npy": {"features": ["x"], "labels": ["y"]}}, "inputs": ["b"]})"),
+       R"(train.zip[2].source.npy.labels: the source has no "outputs"; name them, or leave it out)"},
+      {ZipOf(R"({"source": )" + npy + R"(, "one_hot": true}, "inputs": ["b"]})"),
+       R"(train.zip[2].source.one_hot: the source has no "outputs"; set it in one that has)"},
+      {ZipOf(R"({"source": {"npy": {"features": [""]}}, "inputs": ["b"]})"),
+       R"(train.zip[2].source.npy.features: "" is not the name of a file)"},
+      {ZipOf(R"({"source": {"csv": {"files": ["b.csv"]}}, "outputs": ["z"]})"),
+       "train.zip[2].source.csv.labels: is missing; name the column of the labels"},
+  };
+  for (const Case& one : cases) EXPECT_EQ(CheckJobData(JobOf(one.job)).message(), one.message);
+}
+
+TEST(DataSourceTest, AZipHasEachInputAndOutputOfTheModel) {
+  const auto model = nn::testing::ModelOf({{"a", "InputLayer", R"({"batch_shape": [null, 1]})"},
+                                           {"b", "InputLayer", R"({"batch_shape": [null, 1]})"},
+                                           {"both", "Concatenate", "{}", {"a", "b"}},
+                                           {"y", "Dense", R"({"units": 1})", {"both"}}});
+  proto::Job job = JobOf(ZipOf(kCsvOfB));
+  EXPECT_EQ(CheckDataFitsModel(job, *model).message(), "");
+  EXPECT_EQ(InputsOf(job.train().zip(2), *model), (std::vector<int>{1}));
+  EXPECT_EQ(OutputsOf(job.train().zip(1), *model), (std::vector<int>{0}));
+  std::vector<std::string> paths;
+  for (const DataFile& file : FilesOf("train", job.mutable_train())) paths.push_back(file.path);
+  EXPECT_EQ(paths, (std::vector<std::string>{"train.zip[0].source.npy.features[0]",
+                                             "train.zip[1].source.npy.labels[0]",
+                                             "train.zip[2].source.csv.files[0]"}));
+  job.mutable_train()->mutable_zip(2)->set_inputs(0, "bb");
+  EXPECT_EQ(CheckDataFitsModel(job, *model).message(),
+            "train.zip[2].inputs: the model has no input 'bb'; did you mean 'b'? known: a, b");
+  job.mutable_train()->mutable_zip()->RemoveLast();
+  EXPECT_EQ(CheckDataFitsModel(job, *model).message(),
+            R"(train.zip: no source has "inputs": "b", which the model wants)");
+  *job.mutable_train() = JobOf(ZipOf(kCsvOfB)).train();
+  job.mutable_train()->mutable_zip()->DeleteSubrange(1, 1);
+  EXPECT_EQ(CheckDataFitsModel(job, *model).message(),
+            R"(train.zip: no source has "outputs": "y", which has a loss)");
+}
+
+TEST(DataSourceTest, SourcesOfAValidationZipInheritFromThoseOfTraining) {
+  proto::Job job = JobOf(ZipOf(kCsvOfB));
+  proto::DataSource& zip = *job.mutable_validation();
+  zip = job.train();
+  zip.mutable_zip(2)->mutable_source()->mutable_csv()->clear_features();
+  zip.mutable_zip(1)->mutable_source()->clear_one_hot();
+  EXPECT_EQ(CheckJobData(job).message(), "");
+  const proto::DataSource validation = ValidationSource(job);
+  EXPECT_EQ(validation.zip(2).source().csv().features(0).name(), "u");
+  EXPECT_TRUE(validation.zip(1).source().one_hot());
+  zip.mutable_zip(2)->mutable_source()->set_standardize(true);
+  EXPECT_EQ(CheckJobData(job).message(),
+            R"(validation.zip[2].source.standardize: belongs to the training data; set it in )"
+            R"("train")");
+  zip.mutable_zip(2)->set_inputs(0, "a");
+  zip.mutable_zip(0)->set_inputs(0, "b");
+  EXPECT_EQ(CheckJobData(job).message(),
+            "validation.zip[0].inputs: differ from those of train.zip[0], which are a; name the "
+            "same");
+  zip.mutable_zip()->RemoveLast();
+  EXPECT_EQ(CheckJobData(job).message(),
+            R"(validation.zip: has 2 sources, "train" has 3; describe both alike)");
+}
+
 TEST(DataSourceTest, EveryMistakeIsNamedWithItsPath) {
   const std::string npy = kNpy;
   const std::vector<Case> cases = {

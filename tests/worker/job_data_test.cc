@@ -272,6 +272,147 @@ TEST(JobDataTest, AValidationMixtureIsStandardizedAsTheTrainingData) {
                                                           standardized(15.5), standardized(21)}));
 }
 
+// Two inputs and an output, whose names are those of a zip.
+proto::JobPlan ZipPlan(const std::string& job) {
+  proto::JobPlan plan = LinePlan(job);
+  *plan.mutable_model() = nn::testing::SpecOf({{"a", "InputLayer", R"({"batch_shape": [null, 1]})"},
+                                               {"b", "InputLayer", R"({"batch_shape": [null, 2]})"},
+                                               {"both", "Concatenate", "{}", {"a", "b"}},
+                                               {"y", "Dense", R"({"units": 1})", {"both"}}});
+  return plan;
+}
+
+// Input a is in an .npy file, b and the labels are in a .csv file. Both have five rows.
+std::string ZipOf(const std::string& of_csv = "", const std::string& of_npy = "") {
+  const std::string npy = Quoted(
+      WriteDataFile("zip_a.npy", NpyBytes("<f4", "(5, 1)", Raw<float>({10, 11, 12, 13, 14}))));
+  const std::string csv =
+      Quoted(WriteDataFile("zip_b.csv", "u,v,y\n0,0,0\n1,10,1\n2,20,2\n3,30,3\n4,40,4\n"));
+  return R"({"zip": [{"source": {"csv": {"files": [)" + csv +
+         R"(], "features": [{"name": "u"}, {"name": "v"}], "labels": [{"name": "y"}]})" + of_csv +
+         R"(}, "inputs": ["b"], "outputs": ["y"]}, {"source": {"npy": {"features": [)" + npy +
+         "]}" + of_npy + R"(}, "inputs": ["a"]}]})";
+}
+
+std::vector<float> InputOf(const Dataset& data, int input) {
+  std::vector<int64_t> indices(data.examples());
+  std::iota(indices.begin(), indices.end(), 0);
+  std::vector<float> values(indices.size() * data.input_elements(input));
+  EXPECT_TRUE(data.ReadInput(input, indices, values.data()).ok());
+  return values;
+}
+
+std::vector<float> LabelsOf(const Dataset& data) {
+  std::vector<int64_t> indices(data.examples());
+  std::iota(indices.begin(), indices.end(), 0);
+  std::vector<float> values(indices.size());
+  EXPECT_TRUE(data.ReadLabels(0, indices, values.data()).ok());
+  return values;
+}
+
+TEST(JobDataTest, AZipHasThePartsOfItsSources) {
+  const proto::JobPlan plan = Planned(
+      ZipPlan(R"({"train": )" + ZipOf("", R"(, "scale": 2)") + R"(, "validation_fraction": 0.4})"));
+  EXPECT_EQ(plan.examples(), 3);
+  EXPECT_EQ(plan.validation_examples(), 2);
+  EXPECT_EQ(plan.data().train_zip_size(), 2);
+  EXPECT_FALSE(plan.data().has_train_damaged());
+  const JobData data = Open(plan);
+  EXPECT_EQ(InputOf(*data.train, 0), (std::vector<float>{20, 22, 24}));
+  EXPECT_EQ(InputOf(*data.train, 1), (std::vector<float>{0, 0, 1, 10, 2, 20}));
+  EXPECT_EQ(LabelsOf(*data.train), (std::vector<float>{0, 1, 2}));
+  EXPECT_EQ(InputOf(*data.validation, 0), (std::vector<float>{26, 28}));
+  EXPECT_EQ(LabelsOf(*data.validation), (std::vector<float>{3, 4}));
+}
+
+TEST(JobDataTest, SourcesOfAZipChooseTheirRowsThemselves) {
+  const JobData data =
+      Open(Planned(ZipPlan(R"({"train": )" +
+                           ZipOf(R"(, "pipeline": [{"filter": "u > 0"}, {"take": 3}])",
+                                 R"(, "pipeline": [{"skip": 2}])") +
+                           "}")));
+  EXPECT_EQ(InputOf(*data.train, 0), (std::vector<float>{12, 13, 14}));
+  EXPECT_EQ(LabelsOf(*data.train), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(
+      InspectJob(
+          InspectOf(ZipPlan(R"({"train": )" + ZipOf(R"(, "pipeline": [{"take": 3}])") + "}")), {})
+          .error(),
+      "job field train: zip[1]: it has 5 examples, zip[0] has 3; each example has a part in "
+      "every source. If the first ones belong together, set {\"take\": 3} in the pipeline "
+      "of the longer source");
+}
+
+// Mean and deviation of the training rows 10, 11, 12 are 11 and sqrt(2 / 3).
+TEST(JobDataTest, SourcesOfAZipAreStandardizedByTheTrainingRows) {
+  proto::JobPlan plan = Planned(ZipPlan(R"({"train": )" + ZipOf("", R"(, "standardize": true)") +
+                                        R"(, "validation_fraction": 0.4})"));
+  const auto standardized = [](float value) {
+    return static_cast<float>((value - 11) / std::sqrt(2.0 / 3));
+  };
+  EXPECT_THAT(InputOf(*Open(plan).validation, 0),
+              ::testing::Pointwise(::testing::FloatEq(), {standardized(13), standardized(14)}));
+  EXPECT_EQ(InputOf(*Open(plan).validation, 1), (std::vector<float>{3, 30, 4, 40}));
+  // Other files are standardized alike.
+  plan.mutable_job()->clear_validation_fraction();
+  proto::DataSource& zip = *plan.mutable_job()->mutable_validation();
+  zip = plan.job().train();
+  *zip.mutable_zip(1)->mutable_source()->mutable_npy()->mutable_features(0) =
+      WriteDataFile("zip_other.npy", NpyBytes("<f4", "(5, 1)", Raw<float>({11, 12, 13, 14, 15})));
+  const auto inputs = LoadInputs(plan, **nn::Model::Create(plan.model()), {});
+  ASSERT_TRUE(inputs.ok()) << inputs.status();
+  EXPECT_FLOAT_EQ(InputOf(**inputs, 0)[1], standardized(12));
+  const JobData data = Open(plan);
+  EXPECT_FLOAT_EQ(InputOf(*data.validation, 0)[4], standardized(15));
+}
+
+TEST(JobDataTest, AnExampleThatIsDamagedInOneSourceOfAZipIsLeftOut) {
+  const std::string good = ZipOf(R"(, "skipDamaged": 2)");
+  const std::string bad =
+      Quoted(WriteDataFile("zip_bad.csv", "u,v,y\n0,0,0\n1,x,1\n2,20,2\n3,30\n4,40,4\n"));
+  const std::string zip = [&] {
+    std::string text = good;
+    const size_t at = text.find("\"files\": [") + 10;
+    return text.replace(at, text.find(']', at) - at, bad);
+  }();
+  const proto::JobPlan plan =
+      Planned(ZipPlan(R"({"train": )" + zip + R"(, "validation": )" + zip + "}"));
+  EXPECT_EQ(plan.examples(), 3);
+  EXPECT_EQ(plan.data().train_damaged().count(), 2);
+  EXPECT_THAT(plan.data().train_damaged().first_error(), HasSubstr("zip_bad.csv: line 3"));
+  EXPECT_EQ(plan.data().validation_damaged().count(), 2);
+  const JobData data = Open(plan);
+  for (const auto& each : {data.train, data.validation}) {
+    EXPECT_EQ(InputOf(*each, 0), (std::vector<float>{10, 12, 14}));
+    EXPECT_EQ(LabelsOf(*each), (std::vector<float>{0, 2, 4}));
+  }
+}
+
+// Workers open the files of the plan later, and do not find the damaged records again.
+TEST(JobDataTest, DamagedRecordsOfAPlannedZipAreThoseOfThePlan) {
+  using cairn::testing::ExampleBytes;
+  std::vector<std::string> records;
+  for (int i = 0; i < 5; ++i) {
+    records.push_back(cairn::testing::RecordBytes(
+        ExampleBytes({{"u", cairn::testing::FloatsFeature({static_cast<float>(i)})}})));
+  }
+  records[3][14] ^= 1;
+  std::string bytes;
+  for (const std::string& record : records) bytes += record;
+  const std::string file = Quoted(WriteDataFile("zip.tfrecord", bytes));
+  const std::string npy =
+      Quoted(WriteDataFile("zip_y.npy", NpyBytes("<f4", "(5, 1)", Raw<float>({0, 1, 2, 3, 4}))));
+  const proto::JobPlan plan =
+      Planned(LinePlan(R"({"train": {"zip": [{"source": {"tfrecord": {"files": [)" + file +
+                       R"(], "features": [{"name": "u"}]}, "skipDamaged": 1}, "inputs": ["in"]},
+         {"source": {"npy": {"labels": [)" +
+                       npy + R"(]}}, "outputs": ["out"]}]}})"));
+  EXPECT_EQ(plan.data().train_zip(0).train_index_size(), 1);
+  EXPECT_THAT(plan.data().train_zip(0).train_damaged().places(), ::testing::ElementsAre(3));
+  const JobData data = Open(plan);
+  EXPECT_EQ(InputsOf(*data.train), (std::vector<float>{0, 1, 2, 4}));
+  EXPECT_EQ(LabelsOf(*data.train), (std::vector<float>{0, 1, 2, 4}));
+}
+
 TEST(JobDataTest, RowsBeyondTheDataAreRefused) {
   const proto::InspectReply reply =
       InspectJob(InspectOf(LinePlan(TenNumbers(R"(, "rows": [2, 11]})"))), {});

@@ -131,6 +131,13 @@ Array Array::Select(const RowSelection& selection) const {
   return selected;
 }
 
+Array Array::Without(const std::vector<int64_t>& rows) const {
+  Array result = *this;
+  if (rows.empty()) return result;
+  result.selection_ = (selection_ ? *selection_ : RowSelection(FileRows())).Without(rows);
+  return result;
+}
+
 Array Array::Rows() const {
   if (size() == 1) return *this;
   Array all = *this;

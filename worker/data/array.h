@@ -64,6 +64,8 @@ class Array {
   // Only the rows that the selection, one of rows(), has as examples. A window gets an axis before
   // the others. Places name the rows of the files. Nothing can be appended. Not twice.
   Array Select(const RowSelection& selection) const;
+  // All rows but these, which are their numbers in ascending order. Nothing can be appended.
+  Array Without(const std::vector<int64_t>& rows) const;
   // The rows of RowSelection::Rows.
   Array Rows() const;
 

@@ -18,6 +18,13 @@ std::vector<std::string> SourceFiles::All() const {
   return all;
 }
 
+void DamageList::Add(const proto::DamagedRecords& file, int64_t sound) {
+  if (all_.count() == 0) all_.set_first_error(file.first_error());
+  all_.set_count(all_.count() + file.count());
+  for (const int64_t place : file.places()) all_.add_places(count_ + place);
+  count_ += file.count() + sound;
+}
+
 int ReadersOf(size_t files) {
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   return static_cast<int>(std::min({files, kReadersMax, cores}));

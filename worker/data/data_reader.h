@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/status_macros.h"
-#include "nn/model.h"
+#include "nn/signature.h"
 #include "proto/job.pb.h"
 #include "worker/data/array.h"
 #include "worker/data/files/data_storage.h"
@@ -40,11 +40,24 @@ struct SourceArrays {
   std::vector<Array> inputs;  // In the order of the model's inputs.
   std::vector<Array> labels;  // In the order of the model's outputs; empty if not requested.
   std::optional<Array> weights;
-  proto::DamagedRecords damaged;  // That were skipped.
+  // That were skipped, with their places as far as they are known.
+  proto::DamagedRecords damaged;
   // The reader has checked the values: whole numbers, labels, and that they are finite.
   bool checked = false;
   // For the plan, if the format's files can be opened as needed: an entry for each file.
   std::vector<proto::IndexedFile> index;
+};
+
+// The records of a source that were skipped, file by file. Not thread-safe.
+class DamageList {
+ public:
+  // Adds those of the next file, or part of one, whose places are in it. It has so many others.
+  void Add(const proto::DamagedRecords& file, int64_t sound);
+  const proto::DamagedRecords& records() const { return all_; }
+
+ private:
+  proto::DamagedRecords all_;
+  int64_t count_ = 0;  // Of all records so far.
 };
 
 // What the plan says about the files of a source.
@@ -60,7 +73,7 @@ struct ReadRequest {
   const proto::DataSource& source;
   const SourceFiles& files;
   const proto::DataPlan& plan;  // With the results of DataReader::inspect.
-  const nn::Model& model;
+  const nn::Signature& model;
   // What the labels of each output must be. If it is empty, no labels are read.
   const std::vector<LabelSpec>& label_specs;
   DataStorage* storage;

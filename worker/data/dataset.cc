@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "job/moments.h"
@@ -63,7 +64,7 @@ bool FitsInput(const nn::Shape& data, nn::Shape wanted) {
 }  // namespace
 
 absl::StatusOr<Dataset> Dataset::Create(SourceArrays arrays, const proto::DataSource& source,
-                                        const proto::DataPlan& plan, const nn::Model& model,
+                                        const proto::DataPlan& plan, const nn::Signature& model,
                                         const nn::Objective& objective) {
   if (arrays.labels.size() != model.outputs().size()) {
     return absl::InvalidArgumentError(absl::StrCat("the model has ", model.outputs().size(),
@@ -84,7 +85,8 @@ absl::StatusOr<Dataset> Dataset::Create(SourceArrays arrays, const proto::DataSo
 }
 
 absl::StatusOr<Dataset> Dataset::CreateInputs(SourceArrays arrays, const proto::DataSource& source,
-                                              const proto::DataPlan& plan, const nn::Model& model) {
+                                              const proto::DataPlan& plan,
+                                              const nn::Signature& model) {
   Dataset dataset;
   dataset.count_ = arrays.inputs.empty() ? 0 : arrays.inputs[0].rows();
   dataset.checked_ = arrays.checked;
@@ -96,7 +98,7 @@ absl::StatusOr<Dataset> Dataset::CreateInputs(SourceArrays arrays, const proto::
 }
 
 absl::Status Dataset::AddInputs(std::vector<Array> arrays, const proto::DataSource& source,
-                                const proto::DataPlan& plan, const nn::Model& model) {
+                                const proto::DataPlan& plan, const nn::Signature& model) {
   if (arrays.size() != model.inputs().size()) {
     return absl::InvalidArgumentError(absl::StrCat("the model has ", model.inputs().size(),
                                                    " inputs, the data source lists ", arrays.size(),
@@ -136,7 +138,7 @@ absl::Status Dataset::AddLabels(Array array, const proto::DataSource& source,
 }
 
 absl::Status Dataset::AddInput(Array array, const proto::DataSource& source,
-                               const proto::DataPlan& plan, const nn::Model& model, int input) {
+                               const proto::DataPlan& plan, const nn::Signature& model, int input) {
   const nn::Model::Input& wanted = model.inputs()[input];
   if (array.rows() != count_) {
     const bool has_labels = !labels_.empty();
@@ -147,6 +149,8 @@ absl::Status Dataset::AddInput(Array array, const proto::DataSource& source,
                      (has_labels ? labels_ : features_)[0].array.file(), ", found ", array.rows()));
   }
   Column column;
+  column.is_checked = checked_;
+  column.allows_nan = source.allow_nan();
   column.type = wanted.spec.type;
   column.elements = nn::ElementCount(wanted.spec.shape);
   auto steps = ValuePipeline::Create(source, plan, model, input, array);
@@ -215,6 +219,36 @@ Dataset Dataset::Mix(std::vector<Dataset> sources, Mixture mixture) {
   mixed.sources_ = std::make_shared<const std::vector<Dataset>>(std::move(sources));
   mixed.mixture_ = std::move(mixture);
   return mixed;
+}
+
+Dataset Dataset::Zip(std::vector<DatasetPart> parts) {
+  Dataset zipped;
+  zipped.count_ = parts[0].dataset.count_;
+  const auto place = [](std::vector<Column>* columns, int at, Column column) {
+    columns->resize(std::max(columns->size(), static_cast<size_t>(at) + 1));
+    (*columns)[at] = std::move(column);
+  };
+  for (DatasetPart& part : parts) {
+    Dataset& dataset = part.dataset;
+    CAIRN_CHECK(dataset.count_ == zipped.count_ && dataset.sources_ == nullptr);
+    for (size_t i = 0; i < dataset.features_.size(); ++i) {
+      place(&zipped.features_, part.inputs[i], std::move(dataset.features_[i]));
+    }
+    for (size_t i = 0; i < dataset.labels_.size(); ++i) {
+      place(&zipped.labels_, part.outputs[i], std::move(dataset.labels_[i]));
+    }
+    if (dataset.weights_) zipped.weights_ = std::move(dataset.weights_);
+  }
+  return zipped;
+}
+
+Dataset Dataset::Without(const std::vector<int64_t>& examples) const {
+  Dataset result = *this;
+  result.count_ -= static_cast<int64_t>(examples.size());
+  for (Column& column : result.features_) column.array = column.array.Without(examples);
+  for (Column& column : result.labels_) column.array = column.array.Without(examples);
+  if (result.weights_) result.weights_->array = result.weights_->array.Without(examples);
+  return result;
 }
 
 Dataset Dataset::Subset(int64_t first, int64_t count, std::optional<Permutation> order) const {
@@ -380,14 +414,14 @@ bool Dataset::has_steps() const {
                      [](const Column& column) { return !column.steps.empty(); });
 }
 
-absl::Status Dataset::CheckSteps(bool allow_nan) const {
+absl::Status Dataset::CheckSteps() const {
   for (const Column& column : features_) {
-    if (!column.steps.may_fail() && (checked_ || column.steps.empty())) continue;
+    if (!column.steps.may_fail() && (column.is_checked || column.steps.empty())) continue;
     std::vector<float> values(column.elements);
     CAIRN_RETURN_IF_ERROR(column.array.ForEachRow([&](int64_t row, const char* bytes) {
       const absl::Status status = ConvertRow(column, bytes, std::nullopt, values.data());
       if (!status.ok()) return Wrong(column.array.Place(row), std::string(status.message()));
-      if (column.type == proto::INT32 || allow_nan) return absl::OkStatus();
+      if (column.type == proto::INT32 || column.allows_nan) return absl::OkStatus();
       const auto bad = std::find_if(values.begin(), values.end(),
                                     [](float value) { return !std::isfinite(value); });
       if (bad == values.end()) return absl::OkStatus();
@@ -419,7 +453,7 @@ absl::Status Dataset::CheckUnchanged() const {
 }
 
 absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Dataset::Measure(
-    const nn::Model& model, const std::function<bool(int64_t row)>& is_training) const {
+    const nn::Signature& model, const std::function<bool(int64_t row)>& is_training) const {
   std::vector<proto::DataPlan::Standardization> results;
   for (int input = 0; input < inputs(); ++input) {
     const Column& column = features_[input];

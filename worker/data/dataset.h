@@ -12,8 +12,8 @@
 #include "absl/types/span.h"
 #include "job/preprocessing.h"
 #include "nn/loss.h"
-#include "nn/model.h"
 #include "nn/objective.h"
+#include "nn/signature.h"
 #include "proto/job.pb.h"
 #include "worker/data/array.h"
 #include "worker/data/data_reader.h"
@@ -23,6 +23,8 @@
 #include "worker/data/value_pipeline.h"
 
 namespace cairn::worker {
+
+struct DatasetPart;
 
 // The examples of a data source, checked against the model and its losses. Data keep the types that
 // they have in the files; examples are converted when they are read.
@@ -36,17 +38,26 @@ class Dataset {
   // to `model`; neither is kept. InvalidArgument names the file, the row, the expected and the
   // found value.
   static absl::StatusOr<Dataset> Create(SourceArrays arrays, const proto::DataSource& source,
-                                        const proto::DataPlan& plan, const nn::Model& model,
+                                        const proto::DataPlan& plan, const nn::Signature& model,
                                         const nn::Objective& objective);
 
   // As Create, for the inputs alone. Ignores labels and weights.
   static absl::StatusOr<Dataset> CreateInputs(SourceArrays arrays, const proto::DataSource& source,
-                                              const proto::DataPlan& plan, const nn::Model& model);
+                                              const proto::DataPlan& plan,
+                                              const nn::Signature& model);
 
   // The examples of several datasets for one model, in the order of the mixture. Their numbers are
   // counted through all of its passes, of which examples() is one. Some may have no weights: each
   // example of these has weight 1.
   static Dataset Mix(std::vector<Dataset> sources, Mixture mixture);
+
+  // Puts examples together: example i consists of example i of all parts, which have as many
+  // examples. Each input and each output with labels is in one part, and at most one part has
+  // weights.
+  static Dataset Zip(std::vector<DatasetPart> parts);
+
+  // All examples but these, whose numbers ascend. Not of a mixture, and not twice.
+  Dataset Without(const std::vector<int64_t>& examples) const;
 
   // The examples [first, first + count) in the order of `order`, or of the files if it is none.
   Dataset Subset(int64_t first, int64_t count, std::optional<Permutation> order) const;
@@ -94,7 +105,7 @@ class Dataset {
 
   // InvalidArgument: a step of the pipeline refuses a value, or its result is not finite. Names the
   // file and the row. Reads all rows if a step may refuse some.
-  absl::Status CheckSteps(bool allow_nan) const;
+  absl::Status CheckSteps() const;
   // For the plan, if there are steps: the shapes of the inputs before them.
   std::vector<proto::DataPlan::ExampleShape> InputShapes() const;
 
@@ -102,7 +113,7 @@ class Dataset {
   // normalizes by them, over the rows for which `is_training` returns true. Empty for the other
   // inputs. Reads all rows.
   absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Measure(
-      const nn::Model& model, const std::function<bool(int64_t row)>& is_training) const;
+      const nn::Signature& model, const std::function<bool(int64_t row)>& is_training) const;
   // The same examples. The steps that normalize by the results of Measure have these.
   Dataset WithStatistics(const std::vector<proto::DataPlan::Standardization>& statistics) const;
 
@@ -115,6 +126,8 @@ class Dataset {
     int64_t elements = 0;
     job::Preprocessing preprocessing;
     bool is_standardized = false;  // By the statistics of the training data, after the steps.
+    bool is_checked = false;       // The reader has checked the values of the rows.
+    bool allows_nan = false;
     // Above 0: integers are converted to one-hot vectors of this size.
     int64_t one_hot = 0;
   };
@@ -128,9 +141,9 @@ class Dataset {
   absl::Status ReadMixed(absl::Span<const int64_t> indices, Buffers to,
                          std::optional<uint64_t> key) const;
   absl::Status AddInputs(std::vector<Array> arrays, const proto::DataSource& source,
-                         const proto::DataPlan& plan, const nn::Model& model);
+                         const proto::DataPlan& plan, const nn::Signature& model);
   absl::Status AddInput(Array array, const proto::DataSource& source, const proto::DataPlan& plan,
-                        const nn::Model& model, int input);
+                        const nn::Signature& model, int input);
   absl::Status AddLabels(Array array, const proto::DataSource& source, const LabelSpec& wanted);
   absl::Status SetWeights(Array array);
   std::vector<const Array*> Arrays() const;
@@ -147,6 +160,13 @@ class Dataset {
   // Of a mixture, whose columns have no arrays.
   std::shared_ptr<const std::vector<Dataset>> sources_;
   std::optional<Mixture> mixture_;
+};
+
+// A part of each example, for some inputs and outputs of the model: their places in it.
+struct DatasetPart {
+  Dataset dataset;
+  std::vector<int> inputs;
+  std::vector<int> outputs;
 };
 
 }  // namespace cairn::worker

@@ -52,11 +52,14 @@ absl::StatusOr<nn::Shape> LabelSpec::ShapeAtLoss(nn::Shape shape) const {
   return shape;
 }
 
-std::vector<LabelSpec> LabelSpecs(const proto::DataSource& source, const nn::Model& model,
+std::vector<LabelSpec> LabelSpecs(const proto::DataSource& source, const nn::Signature& model,
                                   const nn::Objective& objective) {
   std::vector<LabelSpec> specs;
-  for (size_t i = 0; i < objective.losses().size(); ++i) {
-    specs.push_back(SpecOf(source, model.outputs()[i], *objective.losses()[i].loss));
+  // Objectives of several models may need no labels.
+  if (objective.losses().empty()) return specs;
+  for (size_t i = 0; i < model.outputs().size(); ++i) {
+    const nn::Loss& loss = *objective.losses()[model.PlaceInModel(i)].loss;
+    specs.push_back(SpecOf(source, model.outputs()[i], loss));
   }
   return specs;
 }

@@ -12,6 +12,7 @@
 #include "nn/loss.h"
 #include "nn/model.h"
 #include "nn/objective.h"
+#include "nn/signature.h"
 #include "nn/tensor.h"
 #include "proto/job.pb.h"
 
@@ -37,8 +38,8 @@ struct LabelSpec {
   absl::StatusOr<nn::Shape> ShapeAtLoss(nn::Shape shape) const;
 };
 
-// Of each of the model's outputs. The objective, which is for the model, must outlive them.
-std::vector<LabelSpec> LabelSpecs(const proto::DataSource& source, const nn::Model& model,
+// Of each of the outputs. The objective, which is for the whole model, must outlive them.
+std::vector<LabelSpec> LabelSpecs(const proto::DataSource& source, const nn::Signature& model,
                                   const nn::Objective& objective);
 
 // The names of classes in the order of their numbers: of their values if all are whole numbers,

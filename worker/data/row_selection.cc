@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 #include "common/status_macros.h"
 #include "job/data_pipeline.h"
 #include "job/data_source.h"
@@ -102,6 +103,21 @@ absl::StatusOr<RowSelection> RowSelection::Create(const proto::DataSource& sourc
   return result;
 }
 
+RowSelection RowSelection::Without(std::vector<int64_t> examples) const {
+  CAIRN_CHECK(dropped_ == nullptr);
+  RowSelection result = *this;
+  if (examples.empty()) return result;
+  for (size_t i = 0; i < examples.size(); ++i) examples[i] -= static_cast<int64_t>(i);
+  result.dropped_ = std::make_shared<const std::vector<int64_t>>(std::move(examples));
+  return result;
+}
+
+int64_t RowSelection::Kept(int64_t example) const {
+  if (dropped_ == nullptr) return example;
+  return example +
+         (std::upper_bound(dropped_->begin(), dropped_->end(), example) - dropped_->begin());
+}
+
 RowSelection RowSelection::Labels() const {
   RowSelection labels = *this;
   labels.begin_ += label_;
@@ -117,6 +133,7 @@ RowSelection RowSelection::Rows() const {
   const int64_t last = (count_ - 1) * step_ + (size_ - 1) * stride_;
   if (last / unit / size_ >= count_) return *this;  // There are more rows than the windows have.
   RowSelection rows = Labels();
+  rows.dropped_ = nullptr;
   rows.begin_ = begin_;
   rows.step_ = unit;
   rows.count_ = last / unit + 1;

@@ -37,12 +37,17 @@ class RowSelection {
   static absl::StatusOr<RowSelection> Create(const proto::DataSource& source, RowSelection all,
                                              bool has_labels = true);
 
-  int64_t examples() const { return count_; }
+  // The same examples without these, which are their numbers in ascending order. Not twice.
+  RowSelection Without(std::vector<int64_t> examples) const;
+
+  int64_t examples() const {
+    return count_ - (dropped_ == nullptr ? 0 : static_cast<int64_t>(dropped_->size()));
+  }
   // The rows of an example, and the number of examples from one of them to the next.
   int64_t size() const { return size_; }
   // Row number `place` < size() of an example. Ascends with the example and with the place.
   int64_t RowOf(int64_t example, int64_t place = 0) const {
-    return Row(begin_ + example * step_ + place * stride_);
+    return Row(begin_ + Kept(example) * step_ + place * stride_);
   }
   // Whether an example is a window, which may have one row.
   bool is_window() const { return is_window_; }
@@ -53,19 +58,26 @@ class RowSelection {
   RowSelection Rows() const;
 
   // Whether the examples are adjacent rows, one each.
-  bool is_range() const { return kept_ == nullptr && size_ == 1 && (step_ == 1 || count_ == 1); }
+  bool is_range() const {
+    return kept_ == nullptr && dropped_ == nullptr && size_ == 1 && (step_ == 1 || count_ == 1);
+  }
 
-  // Whether an example that contains the row satisfies `is_wanted`. Not for kept rows.
+  // Whether an example that contains the row satisfies `is_wanted`. Not for kept rows, and not
+  // after Without.
   bool AnyExampleOf(int64_t row, absl::FunctionRef<bool(int64_t example)> is_wanted) const;
 
  private:
   int64_t Row(int64_t index) const { return kept_ == nullptr ? index : (*kept_)[index]; }
+  // The number of an example before Without.
+  int64_t Kept(int64_t example) const;
   void Take(int64_t examples);
   void Skip(int64_t examples);
   void Shard(int64_t shards, int64_t index);
   void Window(const proto::DataSource& source, bool has_labels);
 
   std::shared_ptr<const std::vector<int64_t>> kept_;  // Null: all rows.
+  // The number of examples before each one that is left out. Null: all examples.
+  std::shared_ptr<const std::vector<int64_t>> dropped_;
   // Row `place` of an example is row begin_ + example * step_ + place * stride_ of the kept ones.
   int64_t begin_ = 0;
   int64_t step_ = 1;

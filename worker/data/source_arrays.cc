@@ -195,7 +195,7 @@ const std::vector<DataReader>& DataReaders() {
   return *readers;
 }
 
-absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn::Model& model,
+absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn::Signature& model,
                                       bool needs_labels) {
   CAIRN_ASSIGN_OR_RETURN(const DataReader* const reader, ReaderOf(source));
   proto::DataSource copy = source;

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "nn/model.h"
+#include "nn/signature.h"
 #include "proto/job.pb.h"
 #include "worker/data/data_reader.h"
 
@@ -18,7 +18,7 @@ namespace cairn::worker {
 const std::vector<DataReader>& DataReaders();
 
 // Errors as ExpandFileNames and DataReader::list. Without `needs_labels` examples may have none.
-absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn::Model& model,
+absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn::Signature& model,
                                       bool needs_labels = true);
 
 // The fingerprints of files.All(), for the plan. Errors as FileFingerprint.

@@ -163,7 +163,7 @@ void ValuePipeline::SetNumbers(std::vector<double> mean, const std::vector<doubl
 
 absl::StatusOr<ValuePipeline> ValuePipeline::Create(const proto::DataSource& source,
                                                     const proto::DataPlan& plan,
-                                                    const nn::Model& model, int input,
+                                                    const nn::Signature& model, int input,
                                                     const Array& array) {
   const std::vector<const Spec*> specs = job::ValueStepsOf(source, model, input);
   ValuePipeline pipeline;

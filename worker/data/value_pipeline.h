@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "nn/model.h"
+#include "nn/signature.h"
 #include "nn/tensor.h"
 #include "proto/job.pb.h"
 #include "worker/data/array.h"
@@ -31,8 +31,9 @@ class ValuePipeline {
   // any, the step does nothing. InvalidArgument names the step that does not take the examples, or
   // has no statistics.
   static absl::StatusOr<ValuePipeline> Create(const proto::DataSource& source,
-                                              const proto::DataPlan& plan, const nn::Model& model,
-                                              int input, const Array& array);
+                                              const proto::DataPlan& plan,
+                                              const nn::Signature& model, int input,
+                                              const Array& array);
 
   // The same steps. The one that normalizes by the statistics of the training data has these.
   ValuePipeline WithStatistics(const proto::DataPlan::Standardization& statistics) const;

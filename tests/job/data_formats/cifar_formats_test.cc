@@ -20,9 +20,9 @@ TEST(CifarFormatsTest, ValidationHasTheLabelsOfTraining) {
 TEST(CifarFormatsTest, LabelsAreFineOrCoarse) {
   proto::DataSource source;
   source.mutable_cifar100();
-  EXPECT_TRUE(Cifar100Format().check("c", source, true).ok());
+  EXPECT_TRUE(Cifar100Format().check("c", source, {}).ok());
   source.mutable_cifar100()->set_labels("rough");
-  EXPECT_EQ(Cifar100Format().check("c", source, true).message(),
+  EXPECT_EQ(Cifar100Format().check("c", source, {}).message(),
             "c.labels: \"rough\" is not one of fine, coarse");
 }
 

@@ -25,7 +25,7 @@ DataFeatures FeaturesOf(const std::string& json) {
 
 std::string Check(const std::string& feature, const FeatureKind& kind = kColumn) {
   return std::string(
-      CheckDataFeatures("p", FeaturesOf(feature), FeaturesOf(R"({"name": "y"})"), true, kind)
+      CheckDataFeatures("p", FeaturesOf(feature), FeaturesOf(R"({"name": "y"})"), {}, kind)
           .message());
 }
 
@@ -91,7 +91,7 @@ TEST(DataFeaturesTest, EveryMistakeIsNamedWithItsPath) {
             "p.features[0].text_vectorization.vocabulary: is missing; list the tokens");
   const auto label = [](const std::string& json) {
     return std::string(
-        CheckDataFeatures("p", FeaturesOf(R"({"name": "x"})"), FeaturesOf(json), true, kColumn)
+        CheckDataFeatures("p", FeaturesOf(R"({"name": "x"})"), FeaturesOf(json), {}, kColumn)
             .message());
   };
   EXPECT_EQ(label(R"({"name": "y", "textVectorization": {}})"),
@@ -104,7 +104,7 @@ TEST(DataFeaturesTest, AColumnHasOneVocabularyOfTheTrainingData) {
   const auto check = [](const std::string& features,
                         const std::string& label = R"({"name": "y"})") {
     return std::string(
-        CheckDataFeatures("p", FeaturesOf(features), FeaturesOf(label), true, kColumn).message());
+        CheckDataFeatures("p", FeaturesOf(features), FeaturesOf(label), {}, kColumn).message());
   };
   const std::string words = R"({"name": "x", "textVectorization": {}}, )";
   EXPECT_EQ(check(words + R"({"name": "x", "textVectorization": {"split": "character"}})"),

@@ -17,7 +17,7 @@ proto::DataSource Source() {
 }
 
 std::string Check(const proto::DataSource& source) {
-  return std::string(ImagesFormat().check("images", source, true).message());
+  return std::string(ImagesFormat().check("images", source, {}).message());
 }
 
 TEST(ImagesFormatTest, FieldsAreChecked) {

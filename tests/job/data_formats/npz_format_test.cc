@@ -16,7 +16,7 @@ proto::DataSource Source(const std::vector<std::string>& features,
 
 TEST(NpzFormatTest, ArraysAreNamed) {
   const auto check = [](const proto::DataSource& source) {
-    return std::string(NpzFormat().check("npz", source, true).message());
+    return std::string(NpzFormat().check("npz", source, {}).message());
   };
   EXPECT_EQ(check(Source({"x"}, {"y"})), "");
   EXPECT_EQ(check(Source({}, {"y"})),

@@ -25,7 +25,8 @@ constexpr char kColumns[] = R"("features": [{"name": "x"}], "labels": [{"name": 
 
 TEST(ParquetFormatTest, ColumnsAndFilterAreChecked) {
   const auto check = [](const std::string& json, bool needs_labels = true) {
-    return std::string(ParquetFormat().check("t.parquet", SourceOf(json), needs_labels).message());
+    return std::string(
+        ParquetFormat().check("t.parquet", SourceOf(json), {.labels = needs_labels}).message());
   };
   EXPECT_EQ(check(std::string("{") + kColumns + "}"), "");
   EXPECT_EQ(check(R"({"features": [{"name": "x"}]})", false), "");

@@ -42,7 +42,7 @@ TEST(TextFormatTest, EveryMistakeIsNamedWithItsPath) {
        "t.text_vectorization.split: \"x\" is not one of whitespace, character, none"},
   };
   for (const auto& one : cases) {
-    EXPECT_EQ(TextFormat().check("t", SourceOf(one.source), true).message(), one.message);
+    EXPECT_EQ(TextFormat().check("t", SourceOf(one.source), {}).message(), one.message);
   }
 }
 

@@ -15,7 +15,7 @@
 #include "job/data_formats/csv_format.h"
 #include "job/data_formats/named_places.h"
 #include "job/value_steps.h"
-#include "nn/text_input.h"
+#include "nn/signature.h"
 #include "worker/data/csv/csv_value.h"
 #include "worker/data/files/spool.h"
 
@@ -70,7 +70,7 @@ void Store(proto::DataType type, double value, char* at) {
 }  // namespace
 
 CsvEncoder::CsvEncoder(const proto::DataSource& source, const proto::DataPlan& plan,
-                       const nn::Model& model, const std::vector<LabelSpec>& labels,
+                       const nn::Signature& model, const std::vector<LabelSpec>& labels,
                        std::shared_ptr<const RowCondition> condition)
     : source_(source.csv()),
       allow_nan_(source.allow_nan()),
@@ -88,7 +88,7 @@ CsvEncoder::CsvEncoder(const proto::DataSource& source, const proto::DataPlan& p
   }
   for (const auto& column : source_.features()) {
     const int input = job::PlaceOf(column.input(), model.inputs());
-    AddColumn(column, plan, input, nn::LookupOf(model, input));
+    AddColumn(column, plan, input, model.lookup(input));
   }
   for (const auto& column : source_.labels()) {
     AddColumn(column, plan, inputs_ + job::PlaceOf(column.output(), model.outputs()));

@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "nn/layers/string_lookup.h"
-#include "nn/model.h"
+#include "nn/signature.h"
 #include "proto/job.pb.h"
 #include "worker/data/array.h"
 #include "worker/data/csv/csv_file.h"
@@ -43,8 +43,8 @@ class CsvEncoder {
   // SurveyCsv. The array of an input has the model's shape if its columns have the right number of
   // values, otherwise one axis. `labels` has the valid labels of each output. Rows for which
   // `condition` is not true are not encoded; null: all are.
-  CsvEncoder(const proto::DataSource& source, const proto::DataPlan& plan, const nn::Model& model,
-             const std::vector<LabelSpec>& labels,
+  CsvEncoder(const proto::DataSource& source, const proto::DataPlan& plan,
+             const nn::Signature& model, const std::vector<LabelSpec>& labels,
              std::shared_ptr<const RowCondition> condition = nullptr);
   CsvEncoder(const CsvEncoder&) = delete;
   CsvEncoder& operator=(const CsvEncoder&) = delete;

@@ -178,13 +178,13 @@ class RowReader {
             const std::vector<std::string>& columns, CsvProblems* problems)
       : path_(path), source_(source), columns_(columns), problems_(*problems) {}
 
+  // The rows with problems, after Run.
+  const std::vector<int64_t>& places() const { return places_; }
+
   absl::Status Run(const CsvSplit& split, VisitCsvRowInSlot visit, CsvScan::Take take) {
     slots_.resize(CsvScan::SlotsOf(split.threads));
-    const auto visit_record = [&](int slot, const CsvRecord& record) -> absl::Status {
-      if (names_.empty()) {
-        CAIRN_RETURN_IF_ERROR(ReadHead(record));
-        if (HasHeader(source_)) return absl::OkStatus();
-      }
+    rows_.resize(slots_.size());
+    const auto visit_row = [&](int slot, const CsvRecord& record) -> absl::Status {
       if (record.unclosed) {
         slots_[slot].Add(kRecords, 1, record.line,
                          absl::StrCat("field ", record.fields.size() + 1, ":"), &UnclosedQuote);
@@ -198,8 +198,23 @@ class RowReader {
       }
       return AtLine(record.line, visit(slot, {&record, &positions_}, &slots_[slot]));
     };
+    const auto visit_record = [&](int slot, const CsvRecord& record) -> absl::Status {
+      if (names_.empty()) {
+        CAIRN_RETURN_IF_ERROR(ReadHead(record));
+        if (HasHeader(source_)) return absl::OkStatus();
+      }
+      const int64_t before = slots_[slot].lines();
+      const absl::Status status = visit_row(slot, record);
+      BlockRows& rows = rows_[slot];
+      if (slots_[slot].lines() > before) rows.places.push_back(rows.count);
+      ++rows.count;
+      return status;
+    };
     const auto take_block = [&](int slot) {
       problems_.Append(&slots_[slot]);
+      BlockRows rows = std::exchange(rows_[slot], {});
+      for (const int64_t place : rows.places) places_.push_back(count_ + place);
+      count_ += rows.count;
       return take(slot);
     };
     const absl::Status status =
@@ -233,6 +248,13 @@ class RowReader {
   std::vector<std::string> names_;
   std::vector<int> positions_;
   std::vector<CsvProblems> slots_;  // Of blocks that have not been taken.
+  struct BlockRows {
+    int64_t count = 0;
+    std::vector<int64_t> places;  // Of the rows with problems, in the block.
+  };
+  std::vector<BlockRows> rows_;  // By slot, as slots_.
+  int64_t count_ = 0;            // Of the rows of blocks that have been taken.
+  std::vector<int64_t> places_;
 };
 
 }  // namespace
@@ -274,7 +296,7 @@ absl::Status ReadCsvBlocks(const std::string& path, const proto::CsvSource& sour
   if (problems.empty() || (!status.ok() && !absl::IsInvalidArgument(status))) return status;
   if (status.ok() && damage != nullptr && problems.only_lines()) {
     *damage = {problems.lines(), std::string(InFile(path, problems.FirstText()).message()),
-               std::string(InFile(path, problems.Text()).message())};
+               std::string(InFile(path, problems.Text()).message()), reader.places()};
     return status;
   }
   if (!status.ok()) {

@@ -56,6 +56,7 @@ struct CsvDamage {
   int64_t rows = 0;
   std::string first_error;  // Of the first row, with file and line.
   std::string all_errors;
+  std::vector<int64_t> places;  // Among all rows of the file, from 0.
 };
 
 // Visits all rows block by block, like CsvScan::Run. The file must have all columns, and each row

@@ -20,7 +20,7 @@ namespace {
 absl::StatusOr<proto::DataSource> WithColumns(const ReadRequest& request) {
   proto::DataSource named = request.source;
   proto::CsvSource& csv = *named.mutable_csv();
-  if (csv.features().empty()) {
+  if (csv.features().empty() && !request.model.inputs().empty()) {
     std::vector<std::string> columns(request.plan.csv_features().begin(),
                                      request.plan.csv_features().end());
     if (columns.empty()) {
@@ -52,14 +52,18 @@ absl::Status JoinProblems(std::vector<std::string> problems,
 // InvalidArgument: more rows of all files are damaged than may be skipped.
 absl::StatusOr<proto::DamagedRecords> AddDamage(const std::vector<CsvEncoder::Arrays>& files,
                                                 int64_t most) {
-  proto::DamagedRecords all;
+  DamageList list;
   std::vector<std::string> errors;
   for (const CsvEncoder::Arrays& file : files) {
-    if (file.damage.rows == 0) continue;
-    if (all.count() == 0) all.set_first_error(file.damage.first_error);
-    all.set_count(all.count() + file.damage.rows);
-    errors.push_back(file.damage.all_errors);
+    const CsvDamage& damage = file.damage;
+    proto::DamagedRecords its;
+    its.set_count(damage.rows);
+    its.set_first_error(damage.first_error);
+    its.mutable_places()->Assign(damage.places.begin(), damage.places.end());
+    list.Add(its, (file.inputs.empty() ? file.labels : file.inputs)[0].rows());
+    if (damage.rows > 0) errors.push_back(damage.all_errors);
   }
+  const proto::DamagedRecords& all = list.records();
   if (all.count() <= most) return all;
   constexpr size_t kShown = 5;
   const size_t more = errors.size() - std::min(errors.size(), kShown);

@@ -16,7 +16,7 @@
 #include "job/data_formats/images_format.h"
 #include "job/data_formats/named_places.h"
 #include "job/value_steps.h"
-#include "nn/text_input.h"
+#include "nn/signature.h"
 #include "worker/data/images/image_decoder.h"
 
 namespace cairn::worker {
@@ -110,8 +110,8 @@ absl::Status FeatureEncoder::Wrong(const proto::DataFeature& feature, const Part
 
 FeatureEncoder::FeatureEncoder(const FeatureSpecs& features, const FeatureSpecs& labels,
                                const proto::DataSource& source, const proto::DataPlan& plan,
-                               const nn::Model& model, const std::vector<LabelSpec>& label_specs,
-                               Words words)
+                               const nn::Signature& model,
+                               const std::vector<LabelSpec>& label_specs, Words words)
     : labels_(label_specs),
       inputs_(static_cast<int>(model.inputs().size())),
       scale_(source.has_scale() ? source.scale() : 1),
@@ -139,7 +139,7 @@ FeatureEncoder::FeatureEncoder(const FeatureSpecs& features, const FeatureSpecs&
     const bool is_padded =
         counts[input] == 1 && !steps.empty() && steps[0]->has_pad() && TakesPad(feature);
     AddFeature(is_padded ? Padded(feature, steps[0]->pad()) : feature, plan, input,
-               nn::LookupOf(model, input));
+               model.lookup(input));
     if (!is_padded || steps[0]->pad().value() == 0) continue;
     // Values of the reader are scaled when they are read.
     const bool is_scaled = scale_ != 1 && targets_[input].type != ElementType::kInt32;

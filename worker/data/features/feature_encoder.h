@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "google/protobuf/repeated_field.h"
 #include "nn/layers/string_lookup.h"
-#include "nn/model.h"
+#include "nn/signature.h"
 #include "proto/job.pb.h"
 #include "worker/data/array.h"
 #include "worker/data/features/feature_hash.h"
@@ -64,7 +64,8 @@ class FeatureEncoder {
   // labels of each output; if it is empty, there are no targets of labels.
   FeatureEncoder(const FeatureSpecs& features, const FeatureSpecs& labels,
                  const proto::DataSource& source, const proto::DataPlan& plan,
-                 const nn::Model& model, const std::vector<LabelSpec>& label_specs, Words words);
+                 const nn::Signature& model, const std::vector<LabelSpec>& label_specs,
+                 Words words);
   FeatureEncoder(const FeatureEncoder&) = delete;
   FeatureEncoder& operator=(const FeatureEncoder&) = delete;
 

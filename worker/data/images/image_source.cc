@@ -337,6 +337,7 @@ absl::Status Inspect(const ReadRequest& request, const ImageTarget& target, Sour
       if (!absl::IsInvalidArgument(status) || allowed == 0) return status;
       if (damaged.count() == 0) damaged.set_first_error(std::string(status.message()));
       damaged.set_count(damaged.count() + 1);
+      damaged.add_places(static_cast<int64_t>(i));
     }
     proto::IndexedFile& entry = result->index.emplace_back();
     entry.set_examples(status.ok() && *decoded[i] ? 1 : 0);

@@ -61,9 +61,13 @@ absl::Status CheckRows(const std::string& path, int64_t rows, int64_t expected) 
                                                  "; write the file again"));
 }
 
-void AddDamage(int64_t rows, const std::string& error, proto::DamagedRecords* damaged) {
-  if (rows > 0 && damaged->count() == 0) damaged->set_first_error(error);
-  damaged->set_count(damaged->count() + rows);
+// `rows` rows from number `first` on.
+proto::DamagedRecords DamageOf(int64_t first, int64_t rows, const std::string& error) {
+  proto::DamagedRecords damaged;
+  damaged.set_count(rows);
+  damaged.set_first_error(error);
+  for (int64_t row = 0; row < rows; ++row) damaged.add_places(first + row);
+  return damaged;
 }
 
 // Reads the rows [first, first + rows) of a file. Skips those with values that are refused, if the
@@ -72,20 +76,24 @@ absl::StatusOr<FeatureEncoder::File> ReadPart(const Table& table, const std::str
                                               int64_t first, int64_t rows, DataStorage* storage) {
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(path));
   FeatureEncoder::Collector collector(table.encoder.get(), path, storage);
-  proto::DamagedRecords damaged;
+  DamageList damaged;
+  int64_t counted = 0;  // Of the collector's examples.
   const auto add = [&](int64_t row, const std::vector<FeatureValues>& values) -> absl::Status {
     const absl::Status status = collector.Add(values, nullptr);
     if (!table.skips_damaged || !absl::IsInvalidArgument(status)) return status;
-    AddDamage(1, absl::StrCat("data file ", path, ": row ", row, ": ", status.message()), &damaged);
+    const int64_t sound = collector.examples() - std::exchange(counted, collector.examples());
+    damaged.Add(
+        DamageOf(sound, 1, absl::StrCat("data file ", path, ": row ", row, ": ", status.message())),
+        sound);
     return absl::OkStatus();
   };
   CAIRN_RETURN_IF_ERROR(
       file->ForEachRow(table.encoder->wanted(), {table.filter.get(), first, first + rows}, add));
   if (table.filter == nullptr) {
-    CAIRN_RETURN_IF_ERROR(CheckRows(path, collector.examples() + damaged.count(), rows));
+    CAIRN_RETURN_IF_ERROR(CheckRows(path, collector.examples() + damaged.records().count(), rows));
   }
   CAIRN_ASSIGN_OR_RETURN(FeatureEncoder::File part, collector.Finish());
-  part.damaged = damaged;
+  part.damaged = damaged.records();
   return part;
 }
 
@@ -103,28 +111,31 @@ absl::StatusOr<InspectedFile> InspectDamagedFile(const Table& table, const std::
   result.entry.set_bytes(bytes);
   const auto file = ParquetFile::Open(path);
   if (absl::IsInvalidArgument(file.status())) {
-    // Nobody knows its rows.
-    AddDamage(1, std::string(file.status().message()), &result.damaged);
+    // Nobody knows its rows, so they have no places.
+    result.damaged.set_count(1);
+    result.damaged.set_first_error(std::string(file.status().message()));
     return result;
   }
   CAIRN_RETURN_IF_ERROR(file.status());
   int64_t first = 0;
+  DamageList damaged;
   for (const int64_t rows : (*file)->parts()) {
     result.entry.add_part_rows(rows);
     auto part = ReadPart(table, path, first, rows, storage);
     if (part.ok()) {
-      AddDamage(part->damaged.count(), part->damaged.first_error(), &result.damaged);
+      damaged.Add(part->damaged, part->examples);
       result.entry.set_examples(result.entry.examples() + part->examples);
       result.entry.add_part_examples(part->examples);
       result.parts.push_back(*std::move(part));
     } else if (absl::IsInvalidArgument(part.status())) {
-      AddDamage(rows, std::string(part.status().message()), &result.damaged);
+      damaged.Add(DamageOf(0, rows, std::string(part.status().message())), 0);
       result.entry.add_part_examples(0);
     } else {
       return part.status();
     }
     first += rows;
   }
+  result.damaged = damaged.records();
   return result;
 }
 
@@ -167,13 +178,15 @@ absl::Status AddAll(const Table& table, const ReadRequest& request, SourceArrays
         return table.skips_damaged ? InspectDamagedFile(table, path, request.storage)
                                    : InspectFile(table, path, request.storage);
       }));
+  DamageList damaged;
   for (const InspectedFile& file : files) {
     for (const FeatureEncoder::File& part : file.parts) {
       CAIRN_RETURN_IF_ERROR(AddRows(*table.encoder, part.rows, part.examples, all));
     }
-    AddDamage(file.damaged.count(), file.damaged.first_error(), &all->damaged);
+    damaged.Add(file.damaged, file.entry.examples());
     all->index.push_back(file.entry);
   }
+  all->damaged = damaged.records();
   const int64_t allowed = request.source.skip_damaged();
   if (all->damaged.count() <= allowed) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(Plural(all->damaged.count(), "damaged row"),
@@ -363,7 +376,8 @@ absl::StatusOr<SourceArrays> ReadParquet(const ReadRequest& request) {
   const bool is_indexed = IsIndexed(request.planned, request.files.features[0].size());
   CAIRN_RETURN_IF_ERROR(is_indexed ? AddDeferred(table, request, &result)
                                    : AddAll(table, request, &result));
-  if (result.inputs[0].rows() > 0) return result;
+  const Array& any = result.inputs.empty() ? result.labels[0] : result.inputs[0];
+  if (any.rows() > 0) return result;
   return absl::InvalidArgumentError(absl::StrCat(
       "data file ", request.files.features[0][0],
       request.files.features[0].size() > 1 ? " and the others" : "", ": no row is left",

@@ -18,7 +18,7 @@
 #include "common/utf8.h"
 #include "job/data_formats/data_features.h"
 #include "job/data_formats/text_format.h"
-#include "nn/text_input.h"
+#include "nn/signature.h"
 #include "worker/data/features/deferred_rows.h"
 #include "worker/data/features/feature_encoder.h"
 #include "worker/data/features/text_vectorizer.h"
@@ -98,6 +98,7 @@ class Damage {
   // Without `skips`, the first one is an error.
   explicit Damage(bool skips) : skips_(skips) {}
 
+  void CountSound() { ++sound_; }
   bool skips() const { return skips_; }
   const proto::DamagedRecords& records() const { return records_; }
 
@@ -105,12 +106,14 @@ class Damage {
   absl::Status Take(absl::Status error) {
     if (!skips_ || !absl::IsInvalidArgument(error)) return error;
     if (records_.count() == 0) records_.set_first_error(std::string(error.message()));
+    records_.add_places(sound_ + records_.count());
     records_.set_count(records_.count() + 1);
     return absl::OkStatus();
   }
 
  private:
   const bool skips_;
+  int64_t sound_ = 0;
   proto::DamagedRecords records_;
 };
 
@@ -153,7 +156,11 @@ absl::Status ReadLines(const std::string& path, const proto::TextSource& source,
       if (line.empty()) continue;
       const std::string place = absl::StrCat("data file ", path, ", line ", number);
       const absl::Status taken = TakeLine(line, source, rule, *damage, on_example);
-      if (!taken.ok()) CAIRN_RETURN_IF_ERROR(damage->Take(At(place, taken)));
+      if (taken.ok()) {
+        damage->CountSound();
+      } else {
+        CAIRN_RETURN_IF_ERROR(damage->Take(At(place, taken)));
+      }
     }
     buffer.erase(0, std::min(begin, buffer.size()));
     if (is_too_long) buffer.clear();
@@ -229,7 +236,11 @@ class TextReader {
         continue;
       }
       const absl::Status taken = ReadTextFile(path, damage, on_example);
-      if (!taken.ok()) CAIRN_RETURN_IF_ERROR(damage.Take(taken));
+      if (taken.ok()) {
+        damage.CountSound();
+      } else {
+        CAIRN_RETURN_IF_ERROR(damage.Take(taken));
+      }
     }
     return damage.records();
   }
@@ -363,7 +374,7 @@ absl::Status AddTask(const TextReader& reader, const Task& task, int64_t first,
 
 absl::StatusOr<SourceArrays> ReadText(const ReadRequest& request) {
   const proto::TextSource& source = request.source.text();
-  const bool takes_text = nn::LookupOf(request.model, 0) != nullptr;
+  const bool takes_text = request.model.lookup(0) != nullptr;
   const bool has_labels = !request.label_specs.empty();
   const FeatureEncoder encoder(job::TextFeatures(source, takes_text), job::TextLabels(source),
                                request.source, request.plan, request.model, request.label_specs,
@@ -401,11 +412,12 @@ absl::StatusOr<SourceArrays> ReadText(const ReadRequest& request) {
   result.checked = true;
   result.inputs.resize(encoder.inputs());
   result.labels.resize(encoder.targets() - encoder.inputs());
+  DamageList damage;
   for (const File& file : files) {
     CAIRN_RETURN_IF_ERROR(AddRows(encoder, file.rows, file.examples, &result));
-    if (result.damaged.count() == 0) result.damaged.set_first_error(file.damaged.first_error());
-    result.damaged.set_count(result.damaged.count() + file.damaged.count());
+    damage.Add(file.damaged, file.examples);
   }
+  result.damaged = damage.records();
   if (result.damaged.count() > request.source.skip_damaged()) {
     return absl::InvalidArgumentError(
         absl::StrCat(Plural(result.damaged.count(), "damaged text"), ", \"skip_damaged\" allows ",

@@ -10,7 +10,7 @@
 
 namespace cairn::worker {
 
-TfrecordEncoder::TfrecordEncoder(const proto::DataSource& source, const nn::Model& model,
+TfrecordEncoder::TfrecordEncoder(const proto::DataSource& source, const nn::Signature& model,
                                  const std::vector<LabelSpec>& labels,
                                  std::shared_ptr<const RowCondition> condition)
     : FeatureEncoder(source.tfrecord().features(), source.tfrecord().labels(), source, {}, model,
@@ -77,6 +77,7 @@ absl::StatusOr<TfrecordEncoder::File> TfrecordEncoder::ReadFile(const std::strin
     const std::string error = absl::StrCat(reader->Place(record), ": ", status.message());
     if (!skips_damaged_) return absl::InvalidArgumentError(error);
     if (damaged.count() == 0) damaged.set_first_error(error);
+    damaged.add_places(rows.examples() + damaged.count());
     damaged.set_count(damaged.count() + 1);
   }
   CAIRN_ASSIGN_OR_RETURN(File file, rows.Finish());

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "nn/model.h"
+#include "nn/signature.h"
 #include "proto/job.pb.h"
 #include "worker/data/features/feature_encoder.h"
 #include "worker/data/files/data_storage.h"
@@ -22,7 +22,7 @@ class TfrecordEncoder : public FeatureEncoder {
   // `source` is a TFRecord source that names its features. `labels` has the valid labels of each
   // output; if it is empty, there are no targets of labels. Records for which `condition` is not
   // true are not encoded; null: all are.
-  TfrecordEncoder(const proto::DataSource& source, const nn::Model& model,
+  TfrecordEncoder(const proto::DataSource& source, const nn::Signature& model,
                   const std::vector<LabelSpec>& labels,
                   std::shared_ptr<const RowCondition> condition = nullptr);
 

@@ -23,17 +23,17 @@ absl::Status AddAll(const TfrecordEncoder& encoder, const ReadRequest& request, 
                          ReadAll<File>(paths, [&](const std::string& path) {
                            return encoder.ReadFile(path, request.storage);
                          }));
-  proto::DamagedRecords& damaged = all->damaged;
+  DamageList list;
   for (size_t i = 0; i < files.size(); ++i) {
     const File& file = files[i];
-    if (damaged.count() == 0) damaged.set_first_error(file.damaged.first_error());
-    damaged.set_count(damaged.count() + file.damaged.count());
+    list.Add(file.damaged, file.examples);
     CAIRN_RETURN_IF_ERROR(AddRows(encoder, file.rows, file.examples, all));
     proto::IndexedFile& entry = all->index.emplace_back();
     entry.set_examples(file.examples);
     CAIRN_ASSIGN_OR_RETURN(const uint64_t bytes, FileSize(paths[i]));
     entry.set_bytes(bytes);
   }
+  const proto::DamagedRecords& damaged = all->damaged = list.records();
   if (damaged.count() <= request.source.skip_damaged()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(Plural(damaged.count(), "damaged record"), ", \"skip_damaged\" allows ",

@@ -336,6 +336,29 @@ constexpr BadCase kCases[] = {
      "labels by name in a mixture",
      {Job(
          R"({"train": {"npy": null, "mix": [{"source": {"npy": {"features": "x.npy", "labels": {"a": 7}}}}]}})")}},
+    {kEmpty, "a zip", {Job(R"({"train": {"npy": null, "zip": []}})")}},
+    {kMissing,
+     "the source of a zip",
+     {Job(R"({"train": {"npy": null, "zip": [{"inputs": "first_input"}]}})")}},
+    {kMissing,
+     "what a source of a zip has",
+     {Job(R"({"train": {"npy": null, "zip": [{"source": {"npy": {"features": "x.npy"}}}]}})")}},
+    {kMissing,
+     "an output in a zip",
+     {Job(
+         R"({"train": {"npy": null, "zip": [{"source": {"npy": {"features": "x.npy"}}, "inputs": "first_input"}]}})")}},
+    {kUnknown,
+     "an input of a source of a zip",
+     {Job(
+         R"({"train": {"npy": null, "zip": [{"source": {"npy": {"features": "x.npy"}}, "inputs": "fist_input"}]}})")}},
+    {kConflict,
+     "a zip beside a format",
+     {Job(
+         R"({"train": {"zip": [{"source": {"npy": {"features": "x.npy"}}, "inputs": "first_input"}]}})")}},
+    {kConflict,
+     "labels of a zip without their output",
+     {Job(
+         R"({"train": {"npy": null, "zip": [{"source": {"npy": {"features": "x.npy", "labels": "y.npy"}}, "inputs": "first_input"}]}})")}},
     {kConflict,
      "two windows",
      {Job(R"({"train": {"pipeline": [{"window": {"size": 2}}, {"window": {"size": 2}}]}})")}},

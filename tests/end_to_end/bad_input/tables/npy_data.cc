@@ -34,6 +34,11 @@ constexpr BadCase kCases[] = {
      "fewer features than labels",
      {Npy("x.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (7, 8), }", 56)}},
     {kShape,
+     "sources of a zip with different numbers of examples",
+     {Job(
+         R"({"train": {"npy": null, "zip": [{"source": {"npy": {"features": "x.npy"}}, "inputs": "first_input"},
+             {"source": {"npy": {"labels": "y.npy"}, "pipeline": [{"take": 7}]}, "outputs": "last"}]}})")}},
+    {kShape,
      "examples of another shape",
      {Npy("x.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (16, 9), }", 144)}},
     {kShape,

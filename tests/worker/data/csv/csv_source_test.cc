@@ -90,6 +90,7 @@ TEST(CsvSourceTest, DamagedRowsAreSkippedInAllFiles) {
   const auto arrays = Read(DamagedSource(5));
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_EQ(arrays->damaged.count(), 5);
+  EXPECT_THAT(arrays->damaged.places(), ElementsAre(1, 2, 4, 5, 7));
   EXPECT_EQ(arrays->damaged.first_error(),
             "data file " + ::testing::TempDir() +
                 "/d1.csv: line 3, column \"b\": \"x\" is not a number; if the column holds names, "

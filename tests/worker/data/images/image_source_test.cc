@@ -195,6 +195,7 @@ TEST_F(ImageSource, DamagedImagesAreSkippedUpToTheLimit) {
   const auto arrays = Read(nullptr);
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_EQ(arrays->damaged.count(), 2);
+  EXPECT_THAT(arrays->damaged.places(), ElementsAre(1, 2));
   EXPECT_THAT(arrays->damaged.first_error(), HasSubstr("ant/2.png"));
   const PlannedFiles planned = Planned();
   for (const PlannedFiles* plan : {static_cast<const PlannedFiles*>(nullptr), &planned}) {

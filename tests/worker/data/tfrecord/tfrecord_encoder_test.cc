@@ -228,6 +228,7 @@ TEST(TfrecordEncoderTest, DamagedRecordsAreSkippedAndCounted) {
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->examples, 2);
   EXPECT_EQ(file->damaged.count(), 2);
+  EXPECT_THAT(file->damaged.places(), ::testing::ElementsAre(1, 2));
   EXPECT_THAT(file->damaged.first_error(), HasSubstr("record 1 at byte "));
   EXPECT_EQ(reading.Values(reading.encoder.ArrayOf(0, file->rows[0], 2)),
             "1.000 2.000 3.000 4.000 ");

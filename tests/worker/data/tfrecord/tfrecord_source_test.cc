@@ -126,6 +126,7 @@ TEST_F(TfrecordSource, MoreDamagedRecordsThanAllowedAreAnError) {
   const auto arrays = Read(nullptr);
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_EQ(arrays->damaged.count(), 2);
+  EXPECT_THAT(arrays->damaged.places(), ::testing::ElementsAre(0, 4));
   EXPECT_THAT(arrays->damaged.first_error(), HasSubstr("s0.tfrecord, record 0 at byte 0"));
   EXPECT_EQ(arrays->inputs[0].rows(), 3);
   source_.set_skip_damaged(1);
