@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "common/log_control.h"
+
 namespace cairn::cli {
 namespace {
 
@@ -44,8 +46,7 @@ void Interrupts::Run() {
     if (is_over_) return;
     if (signal < 0) continue;
     if (exit_code_ != 0) {
-      [[maybe_unused]] const auto written =
-          write(STDERR_FILENO, last_words_.data(), last_words_.size());
+      WriteToStandardError(last_words_);
       _exit(128 + signal);
     }
     exit_code_ = 128 + signal;

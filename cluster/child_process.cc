@@ -7,11 +7,19 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "common/file_operation.h"
+#include "common/status_macros.h"
 
 namespace cairn::cluster {
 namespace {
+
+constexpr absl::Duration kOpenMayTake = absl::Seconds(3);
+constexpr std::chrono::seconds kKillMayTake(5);
 
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -48,6 +56,32 @@ void BecomeProgram(const ChildOptions& options, pid_t parent, int output, char* 
   execve(arguments[0], arguments, environment);
 }
 
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() { close(number_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int number() const { return number_; }
+
+ private:
+  const int number_;
+};
+
+// Its disk may hang.
+absl::StatusOr<std::shared_ptr<const Descriptor>> OpenOutput(const std::string& file) {
+  using Result = absl::StatusOr<std::shared_ptr<const Descriptor>>;
+  return FileOperation::Get<std::shared_ptr<const Descriptor>>(
+      file,
+      [file]() -> Result {
+        const int number = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+        if (number < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", file));
+        return std::make_shared<const Descriptor>(number);
+      },
+      kOpenMayTake);
+}
+
 // The errno of a failed exec, or 0 if exec closed the pipe without writing.
 int ReadExecError(int pipe) {
   int error = 0;
@@ -61,19 +95,13 @@ int ReadExecError(int pipe) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildOptions& options) {
-  const int output =
-      options.output_file.empty()
-          ? -1
-          : open(options.output_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (output < 0 && !options.output_file.empty()) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", options.output_file));
+  std::shared_ptr<const Descriptor> file;
+  if (!options.output_file.empty()) {
+    CAIRN_ASSIGN_OR_RETURN(file, OpenOutput(options.output_file));
   }
+  const int output = file == nullptr ? -1 : file->number();
   int exec_error[2];
-  if (pipe2(exec_error, O_CLOEXEC) != 0) {
-    const int error = errno;
-    if (output >= 0) close(output);
-    return absl::ErrnoToStatus(error, "cannot make a pipe");
-  }
+  if (pipe2(exec_error, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot make a pipe");
   const std::vector<char*> arguments = Pointers(options.command);
   const std::vector<char*> environment = Pointers(options.environment);
   const pid_t parent = getpid();
@@ -85,7 +113,6 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildOpt
     _exit(127);
   }
   int error = errno;
-  if (output >= 0) close(output);
   close(exec_error[1]);
   if (pid > 0) error = ReadExecError(exec_error[0]);
   close(exec_error[0]);
@@ -99,7 +126,9 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildOpt
 ChildProcess::~ChildProcess() {
   if (TryWait() || is_detached_) return;
   Signal(SIGKILL);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  const auto end = std::chrono::steady_clock::now() + kKillMayTake;
+  while (!TryWait() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 

@@ -15,7 +15,8 @@ namespace cairn::cluster {
 struct ChildOptions {
   std::vector<std::string> command;      // command[0] is the program's path.
   std::vector<std::string> environment;  // The whole environment, as NAME=VALUE.
-  // Standard output and error, appended. Empty: those of this process.
+  // Standard output and error, appended. Empty: those of this process. Unavailable: its disk does
+  // not answer.
   std::string output_file;
   // Start it in a session of its own, and let ~ChildProcess leave it alone, so that it outlives
   // this process and the terminal.
@@ -29,7 +30,8 @@ class ChildProcess {
  public:
   // Errors (NotFound and others) contain the name of the program or of the output file.
   static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(const ChildOptions& options);
-  // Kills it if it still runs and is not detached.
+  // Kills it if it still runs and is not detached. Waits for its end, but not for good: a process
+  // that waits for a disk may not end.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;

@@ -22,6 +22,7 @@
 #include "cluster/child_process.h"
 #include "cluster/programs.h"
 #include "common/clock.h"
+#include "common/log_control.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -53,8 +54,9 @@ absl::StatusOr<int> Serve(const UpFlags& flags, const CommandContext& context) {
   options.evaluators = counts.evaluators;
   options.device = flags.device;
   options.environment = context.environment;
-  const auto say = [&context](const std::string& line) {
-    *context.out << TimeText(absl::ToUnixSeconds(absl::Now())) + " " + line + "\n" << std::flush;
+  // In the background its log is on the disk of the state directory, which may hang.
+  const auto say = [](const std::string& line) {
+    WriteToStandardError(TimeText(absl::ToUnixSeconds(absl::Now())) + " " + line + "\n");
   };
   // Not an error: commands in other directories then need --state.
   const absl::Status remembered = RememberLastCluster(context.user_folder, flags.state);
@@ -79,11 +81,7 @@ absl::StatusOr<std::unique_ptr<cluster::ChildProcess>> StartInBackground(
   options.environment = context.environment;
   options.output_file = LogFile(flags.state, "cairn");
   options.is_detached = true;
-  std::error_code error;
-  std::filesystem::create_directories(flags.state + "/logs", error);
-  if (error) {
-    return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot make ", flags.state, "/logs"));
-  }
+  CAIRN_RETURN_IF_ERROR(MakeLogFolder(flags.state));
   return cluster::ChildProcess::Start(options);
 }
 

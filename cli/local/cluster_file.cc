@@ -4,6 +4,7 @@
 #include "absl/strings/string_view.h"
 #include "cli/files.h"
 #include "cli/json_text.h"
+#include "common/file_operation.h"
 
 namespace cairn::cli {
 namespace {
@@ -27,7 +28,9 @@ std::string ClusterFile::TfConfig(const std::string& type, int index) const {
 }
 
 absl::StatusOr<std::optional<ClusterFile>> ReadClusterFile(const std::string& state) {
-  const auto text = ReadFile(FileName(state));
+  const std::string name = FileName(state);
+  const auto text = FileOperation::Get<std::string>(
+      name, [name] { return ReadFile(name); }, kStateMayTake);
   if (absl::IsNotFound(text.status())) return std::nullopt;
   if (!text.ok()) return text.status();
   const absl::StatusOr<json> parsed = ParseJson(*text);
@@ -48,11 +51,14 @@ absl::StatusOr<std::optional<ClusterFile>> ReadClusterFile(const std::string& st
   return cluster;
 }
 
-absl::Status WriteClusterFile(const std::string& state, const ClusterFile& cluster) {
+absl::Status WriteClusterFile(const std::string& state, const ClusterFile& cluster,
+                              absl::Duration limit) {
   const json file = {{"coordinator", cluster.coordinator}, {"ps", cluster.ps},
                      {"workers", cluster.workers},         {"evaluators", cluster.evaluators},
                      {"cairn_pid", cluster.cairn_pid},     {"pids", cluster.pids}};
-  return WriteFile(FileName(state), file.dump(2) + "\n");
+  const std::string name = FileName(state);
+  return FileOperation::Run(
+      name, [name, text = file.dump(2) + "\n"] { return WriteFile(name, text); }, limit);
 }
 
 }  // namespace cairn::cli

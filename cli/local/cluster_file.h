@@ -9,6 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cli/local/state_lock.h"
 
 namespace cairn::cli {
 
@@ -26,9 +28,11 @@ struct ClusterFile {
   std::string TfConfig(const std::string& type, int index) const;
 };
 
-// nullopt: there is no file. InvalidArgument: the file is damaged.
+// nullopt: there is no file. InvalidArgument: the file is damaged. Unavailable: see kStateMayTake.
 absl::StatusOr<std::optional<ClusterFile>> ReadClusterFile(const std::string& state);
-absl::Status WriteClusterFile(const std::string& state, const ClusterFile& cluster);
+// Unavailable: its disk has not answered within `limit`.
+absl::Status WriteClusterFile(const std::string& state, const ClusterFile& cluster,
+                              absl::Duration limit = kStateMayTake);
 
 }  // namespace cairn::cli
 

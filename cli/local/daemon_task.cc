@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/local/log_files.h"
+#include "cli/local/state_lock.h"
+#include "common/file_operation.h"
 
 namespace cairn::cli {
 namespace {
@@ -23,8 +26,10 @@ constexpr int kRestartCode = 129;
 // Of the log of a daemon that cannot run.
 constexpr size_t kLastLines = 8;
 
-std::string LastLines(const std::string& file, size_t lines) {
-  return absl::StrJoin(LogTail(file).LastLines(lines), "\n  ");
+std::string LastLines(const std::string& file, size_t count) {
+  const auto lines = FileOperation::Get<std::vector<std::string>>(
+      file, [file, count] { return LogTail(file).LastLines(count); }, kStateMayTakeBriefly);
+  return lines.ok() ? absl::StrJoin(*lines, "\n  ") : std::string(lines.status().message());
 }
 
 // A disk may fail for a moment, and memory or processes may be short.

@@ -18,6 +18,7 @@
 #include "cli/local/ports.h"
 #include "cli/local/state_lock.h"
 #include "cluster/programs.h"
+#include "common/file_operation.h"
 #include "common/mutex.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
@@ -30,6 +31,8 @@ constexpr std::chrono::milliseconds kPollInterval(25);
 // With the copies, at most twice these bytes for each task, and what it writes in this time.
 constexpr uint64_t kLogBytesMax = uint64_t{64} << 20;
 constexpr std::chrono::seconds kLogInterval(60);
+// The state directory has not answered for so long that it is worth a line.
+constexpr std::chrono::seconds kSilence(5);
 
 std::vector<std::string> EnvironmentWith(const std::vector<std::string>& environment,
                                          const std::string& tf_config) {
@@ -183,8 +186,7 @@ class LocalCluster::Supervisor {
   };
 
   void Run() {
-    for (DaemonTask& task : tasks_) Fail(task.Start());
-    Fail(RecordPids());
+    StartTasks();
     {
       MutexLock lock(&mutex_);
       started_ = true;
@@ -196,6 +198,15 @@ class LocalCluster::Supervisor {
       Watch();
     }
     StopTasks(grace);
+  }
+
+  void StartTasks() {
+    for (DaemonTask& task : tasks_) {
+      const absl::Status started = task.Start();
+      // The others would wait as long for the same disk.
+      if (!started.ok()) return Fail(started);
+    }
+    Fail(RecordPids(kStateMayTake));
   }
 
   void MakeDisturbance() {
@@ -222,33 +233,62 @@ class LocalCluster::Supervisor {
   }
 
   void Watch() {
-    if (!lock_file_.IsThere()) {
-      return Fail(absl::FailedPreconditionError(absl::StrCat(
-          "the state directory ", options_.state,
-          " was removed or replaced while its cluster was running; stopping the cluster")));
-    }
+    WatchState();
     RotateLogs();
     bool changed = false;
     for (DaemonTask& task : tasks_) {
       const auto event = task.Watch(SteadyClock::now());
       changed |= event.started_again;
-      if (!event.note.empty() && options_.on_event) options_.on_event(event.note);
+      if (!event.note.empty()) Say(event.note);
       Fail(event.failure);
     }
     if (!changed) return;
     // Not a failure of the cluster: only the next run uses the pids, and a full disk may have room
     // later.
-    const absl::Status recorded = RecordPids();
-    if (!recorded.ok() && options_.on_event) options_.on_event(std::string(recorded.message()));
+    const absl::Status recorded = RecordPids(kStateMayTakeBriefly);
+    if (!recorded.ok()) Say(std::string(recorded.message()));
+  }
+
+  // Looks whether the lock file is there, on another thread.
+  void WatchState() {
+    if (look_ == nullptr) {
+      const auto started = lock_file_.StartLooking();
+      if (!started.ok()) return;
+      look_ = *started;
+      look_began_ = SteadyClock::now();
+    }
+    const std::optional<absl::Status> result = look_->Wait(absl::ZeroDuration());
+    if (!result.has_value()) {
+      if (is_silence_said_ || SteadyClock::now() - look_began_ < kSilence) return;
+      is_silence_said_ = true;
+      return Say(absl::StrCat(look_->NoAnswer().message(),
+                              "; daemons that need it wait, or end and are started again"));
+    }
+    look_ = nullptr;
+    if (std::exchange(is_silence_said_, false)) {
+      Say(absl::StrCat("the state directory ", options_.state, " answers again"));
+    }
+    if (!absl::IsNotFound(*result)) return;
+    Fail(absl::FailedPreconditionError(absl::StrCat(
+        "the state directory ", options_.state,
+        " was removed or replaced while its cluster was running; stopping the cluster")));
+  }
+
+  void Say(const std::string& line) const {
+    if (options_.on_event) options_.on_event(line);
   }
 
   void RotateLogs() {
     if (SteadyClock::now() < logs_due_) return;
     logs_due_ = SteadyClock::now() + kLogInterval;
-    RotateLog(LogFile(options_.state, "cairn"), kLogBytesMax);
-    for (const DaemonTask& task : tasks_) {
-      RotateLog(LogFile(options_.state, task.name()), kLogBytesMax);
-    }
+    std::vector<std::string> files = {LogFile(options_.state, "cairn")};
+    for (const DaemonTask& task : tasks_) files.push_back(LogFile(options_.state, task.name()));
+    const auto rotate = [files] {
+      for (const std::string& file : files) RotateLog(file, kLogBytesMax);
+      return absl::OkStatus();
+    };
+    // Copies take their time. If the last ones have not ended, these logs have a later turn.
+    FileOperation::Start(options_.state + "/logs", rotate).status().IgnoreError();
   }
 
   void StopTasks(absl::Duration grace) {
@@ -262,12 +302,14 @@ class LocalCluster::Supervisor {
     tasks_.clear();  // Kills those that still run.
     cluster_.pids.clear();
     // Does not create a removed directory again, nor overwrite the file of another cluster.
-    if (lock_file_.IsThere()) WriteClusterFile(options_.state, cluster_).IgnoreError();
+    if (lock_file_.IsThere(kStateMayTakeBriefly)) {
+      WriteClusterFile(options_.state, cluster_, kStateMayTakeBriefly).IgnoreError();
+    }
   }
 
-  absl::Status RecordPids() {
+  absl::Status RecordPids(absl::Duration limit) {
     for (const DaemonTask& task : tasks_) cluster_.pids[task.name()] = task.pid();
-    return WriteClusterFile(options_.state, cluster_);
+    return WriteClusterFile(options_.state, cluster_, limit);
   }
 
   // Keeps the first failure.
@@ -287,6 +329,9 @@ class LocalCluster::Supervisor {
   ClusterFile cluster_;
   std::vector<DaemonTask> tasks_;
   SteadyClock::time_point logs_due_;
+  std::shared_ptr<FileOperation> look_;  // Unfinished.
+  SteadyClock::time_point look_began_;
+  bool is_silence_said_ = false;
 
   mutable Mutex mutex_;
   ConditionVariable changed_;
@@ -304,11 +349,7 @@ LocalCluster::LocalCluster(std::unique_ptr<Supervisor> supervisor)
 LocalCluster::~LocalCluster() = default;
 
 absl::StatusOr<std::unique_ptr<LocalCluster>> LocalCluster::Start(LocalClusterOptions options) {
-  std::error_code error;
-  std::filesystem::create_directories(options.state + "/logs", error);
-  if (error) {
-    return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot make ", options.state, "/logs"));
-  }
+  CAIRN_RETURN_IF_ERROR(MakeLogFolder(options.state));
   CAIRN_ASSIGN_OR_RETURN(ClusterFile cluster, ChooseCluster(options));
   CAIRN_ASSIGN_OR_RETURN(auto tasks, MakeTasks(options, cluster));
   auto supervisor =

@@ -37,11 +37,12 @@ struct LocalClusterOptions {
 // loopback ports (those of the last run, if they are still free) and log to STATE/logs. They end
 // with this process, however it ends. A daemon that dies is started again, with back-off. The
 // cluster fails if a daemon cannot run (exit code 1 to 127), or if the state directory is removed.
+// If the state directory does not answer, an event says so, and nothing waits for it for long.
 // Thread-safe.
 class LocalCluster {
  public:
   // Returns when all processes have started; they may not be ready yet. FailedPrecondition: the
-  // state directory belongs to another number of ps.
+  // state directory belongs to another number of ps. Unavailable: it does not answer.
   static absl::StatusOr<std::unique_ptr<LocalCluster>> Start(LocalClusterOptions options);
   // Calls Stop with 5 s.
   ~LocalCluster();

@@ -12,6 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "cli/local/state_lock.h"
+#include "common/file_operation.h"
 
 namespace cairn::cli {
 namespace {
@@ -48,6 +50,17 @@ std::tuple<int, std::string, int64_t> OrderOf(const std::string& task) {
 
 std::string LogFile(const std::string& state, const std::string& task) {
   return absl::StrCat(state, "/logs/", task, ".log");
+}
+
+absl::Status MakeLogFolder(const std::string& state) {
+  const std::string folder = state + "/logs";
+  const auto make = [folder]() -> absl::Status {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (!error) return absl::OkStatus();
+    return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot make ", folder));
+  };
+  return FileOperation::Run(folder, make, kStateMayTake);
 }
 
 absl::StatusOr<std::vector<std::string>> LoggedTasks(const std::string& state) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace cairn::cli {
@@ -12,6 +13,9 @@ namespace cairn::cli {
 // The log file of a task of a local cluster: "coordinator", "ps-0", "worker-1", or "cairn" for the
 // process that supervises them.
 std::string LogFile(const std::string& state, const std::string& task);
+
+// Makes the folder of the logs. Unavailable: its disk does not answer.
+absl::Status MakeLogFolder(const std::string& state);
 
 // The tasks that have a log file: coordinator, cairn, then ps and workers by number.
 // PermissionDenied: the folder of the logs cannot be read.

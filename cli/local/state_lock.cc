@@ -53,10 +53,37 @@ absl::Status HeldByAnother(const std::string& state) {
       absl::StrCat("the state directory ", state, " is in use ", who, "; ", fix));
 }
 
+absl::StatusOr<std::optional<StateHolder>> HolderNow(const std::string& state) {
+  const int file = open(LockFile(state).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0 && errno == EACCES) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", LockFile(state)));
+  }
+  if (file < 0) return std::nullopt;
+  struct flock found = WholeFile();
+  const bool locked = fcntl(file, F_OFD_GETLK, &found) == 0 && found.l_type != F_UNLCK;
+  close(file);
+  if (!locked) return std::nullopt;
+  return ReadHolder(state);
+}
+
+// NotFound: there is none.
+absl::StatusOr<struct stat> StatOf(const std::string& file) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) == 0) return status;
+  if (errno == ENOENT || errno == ENOTDIR) return absl::NotFoundError(file);
+  return absl::ErrnoToStatus(errno, file);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<StateLock>> StateLock::Take(const std::string& state,
                                                            const std::string& command) {
+  return FileOperation::Get<std::unique_ptr<StateLock>>(
+      LockFile(state), [state, command] { return TakeNow(state, command); }, kStateMayTake);
+}
+
+absl::StatusOr<std::unique_ptr<StateLock>> StateLock::TakeNow(const std::string& state,
+                                                              const std::string& command) {
   std::error_code error;
   std::filesystem::create_directories(state, error);
   if (error) {
@@ -76,10 +103,17 @@ absl::StatusOr<std::unique_ptr<StateLock>> StateLock::Take(const std::string& st
     close(file);
     return absl::ErrnoToStatus(error, absl::StrCat("cannot write ", LockFile(state)));
   }
-  return std::unique_ptr<StateLock>(new StateLock(file));
+  return std::unique_ptr<StateLock>(new StateLock(LockFile(state), file));
 }
 
-StateLock::~StateLock() { close(file_); }
+StateLock::~StateLock() {
+  const auto release = [file = file_] {
+    close(file);
+    return absl::OkStatus();
+  };
+  // If it hangs, the kernel releases the lock when the process ends.
+  FileOperation::Run(path_, release, kStateMayTakeBriefly).IgnoreError();
+}
 
 bool IsStateLocked(const std::string& state) {
   const auto holder = HolderOfState(state);
@@ -87,27 +121,32 @@ bool IsStateLocked(const std::string& state) {
 }
 
 absl::StatusOr<std::optional<StateHolder>> HolderOfState(const std::string& state) {
-  const int file = open(LockFile(state).c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0 && errno == EACCES) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", LockFile(state)));
-  }
-  if (file < 0) return std::nullopt;
-  struct flock found = WholeFile();
-  const bool locked = fcntl(file, F_OFD_GETLK, &found) == 0 && found.l_type != F_UNLCK;
-  close(file);
-  if (!locked) return std::nullopt;
-  return ReadHolder(state);
+  return FileOperation::Get<std::optional<StateHolder>>(
+      LockFile(state), [state] { return HolderNow(state); }, kStateMayTake);
 }
 
 LockFileMark::LockFileMark(const std::string& state) : file_(LockFile(state)) {
-  is_known_ = stat(file_.c_str(), &was_) == 0;
+  const auto was = FileOperation::Get<struct stat>(
+      file_, [file = file_] { return StatOf(file); }, kStateMayTake);
+  is_known_ = was.ok();
+  if (is_known_) was_ = *was;
 }
 
-bool LockFileMark::IsThere() const {
-  if (!is_known_) return true;
-  struct stat now {};
-  if (stat(file_.c_str(), &now) != 0) return errno != ENOENT && errno != ENOTDIR;
-  return now.st_dev == was_.st_dev && now.st_ino == was_.st_ino;
+absl::Status LockFileMark::Look() const {
+  if (!is_known_) return absl::OkStatus();
+  const absl::StatusOr<struct stat> now = StatOf(file_);
+  if (!now.ok()) return absl::IsNotFound(now.status()) ? now.status() : absl::OkStatus();
+  const bool is_same = now->st_dev == was_.st_dev && now->st_ino == was_.st_ino;
+  return is_same ? absl::OkStatus() : absl::NotFoundError("replaced");
+}
+
+absl::StatusOr<std::shared_ptr<FileOperation>> LockFileMark::StartLooking() const {
+  return FileOperation::Start(file_, [mark = *this] { return mark.Look(); });
+}
+
+bool LockFileMark::IsThere(absl::Duration limit) const {
+  return !absl::IsNotFound(FileOperation::Run(
+      file_, [mark = *this] { return mark.Look(); }, limit));
 }
 
 }  // namespace cairn::cli

@@ -7,10 +7,20 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/file_operation.h"
 
 namespace cairn::cli {
+
+// How long each use of the files of a state directory may take. They may be on a disk or a file
+// server that hangs. The functions of cli/local then return Unavailable, with the path and the fix.
+inline constexpr absl::Duration kStateMayTake = absl::Seconds(10);
+// The same while daemons are supervised and stopped.
+inline constexpr absl::Duration kStateMayTakeBriefly = absl::Seconds(2);
 
 // The exclusive lock of a `cairn run` or `cairn up` on its state directory. The kernel releases it
 // when the process ends, however it ends.
@@ -25,7 +35,11 @@ class StateLock {
   StateLock& operator=(const StateLock&) = delete;
 
  private:
-  explicit StateLock(int file) : file_(file) {}
+  StateLock(std::string path, int file) : path_(std::move(path)), file_(file) {}
+  static absl::StatusOr<std::unique_ptr<StateLock>> TakeNow(const std::string& state,
+                                                            const std::string& command);
+
+  const std::string path_;
   const int file_;
 };
 
@@ -46,11 +60,17 @@ class LockFileMark {
   // Remembers the current lock file.
   explicit LockFileMark(const std::string& state);
 
-  // False: the lock file was removed or replaced. True also if that cannot be determined, and if
-  // there was no lock file.
-  bool IsThere() const;
+  // False: the lock file was removed or replaced. True also if that cannot be determined within
+  // `limit`, and if there was no lock file.
+  bool IsThere(absl::Duration limit = kStateMayTake) const;
+  // As IsThere, NotFound for false: begins to look and does not wait.
+  absl::StatusOr<std::shared_ptr<FileOperation>> StartLooking() const;
+
+  const std::string& file() const { return file_; }
 
  private:
+  absl::Status Look() const;
+
   const std::string file_;
   struct stat was_ {};
   bool is_known_ = false;

@@ -196,9 +196,8 @@ TEST_F(ControlLoopTest, ALoopThatStandsStillIsAFailure) {
   }));
   begun.get_future().wait();
   clock_.Advance(absl::Seconds(61));
-  EXPECT_EQ(
-      failure.get_future().get().message(),
-      "no decision was made for 1m1s: the disk of the journal hangs");
+  EXPECT_EQ(failure.get_future().get().message(),
+            "no decision was made for 1m1s: the disk of the journal hangs");
   release.set_value();
   loop_.reset();
 }

@@ -153,6 +153,18 @@ class FaultyCluster {
     });
   }
 
+  // Whether the worker computes batches, perhaps after a pause.
+  bool Computes(int worker) {
+    return WaitUntil(seconds(90), [&] {
+      for (const json& member : cluster_.Cairn({"cluster", "--json"}).lines()) {
+        if (member.value("role", "") == "worker" && member.value("index", -1) == worker) {
+          return member.value("activity", "").find("batch") != std::string::npos;
+        }
+      }
+      return false;
+    });
+  }
+
   // What a supervisor does.
   void RestartEnded() {
     for (const auto& [type, index] : {std::pair("worker", 0), {"ps", 1}, {"chief", 0}}) {
@@ -250,6 +262,9 @@ TEST_P(FileFaults, TheJobGoesOn) {
   files.Clear();
   if (background_.joinable()) background_.join();
   shared_->RestartEnded();
+  if (row.type == std::string("worker")) {
+    EXPECT_TRUE(shared_->Computes(row.index)) << cluster.Logs();
+  }
   EXPECT_TRUE(shared_->MakesProgress(100)) << cluster.Status("count") << cluster.Logs();
   if (HasFailure()) shared_.reset();
 }

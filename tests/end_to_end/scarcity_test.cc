@@ -138,6 +138,44 @@ TEST_F(Scarcity, ACoordinatorWithoutRoomEndsAndGoesOnWhereThereIsSome) {
   ExpectExactCount();
 }
 
+// What a shell or systemd gave to a daemon.
+TEST(AddressSpace, ADaemonWithTooLittleNamesTheLimitAndTheFix) {
+  const TemporaryFolder folder;
+  for (const auto& [program, type] :
+       {std::pair("coordinator", "chief"), {"ps_server", "ps"}, {"worker", "worker"}}) {
+    const json cluster = {
+        {"chief", {"127.0.0.1:1"}}, {"ps", {"127.0.0.1:2"}}, {"worker", {"127.0.0.1:3"}}};
+    Process::Options options;
+    const std::string path = std::string(program) + "/" + program;
+    options.arguments = {"/bin/sh", "-c", "ulimit -v 1000000; exec \"$0\" --state \"$1\"",
+                         ProgramPath(path), folder.path("state")};
+    options.environment["TF_CONFIG"] =
+        json{{"cluster", cluster}, {"task", {{"type", type}, {"index", 0}}}}.dump();
+    options.output_file = folder.path(program);
+    Process daemon(options);
+    EXPECT_EQ(daemon.Wait(seconds(30)).value_or(-1), 1) << program;
+    EXPECT_EQ(ReadFile(options.output_file),
+              std::string(program) +
+                  ": the limit of the address space is 976 MiB (ulimit -v), at least 2048 MiB are "
+                  "needed; raise it: ulimit -v unlimited, or systemd's LimitAS=infinity\n");
+  }
+}
+
+TEST(AddressSpace, TheLeastThatIsAllowedIsEnoughToTrain) {
+  const TemporaryFolder folder;
+  const std::string job = WriteCountingJob(CountingJob(), folder.path("job"));
+  Process::Options options;
+  options.arguments = {"/bin/sh",
+                       "-c",
+                       "ulimit -v 2097152; exec \"$0\" run \"$1\" --state \"$2\"",
+                       ProgramPath("cli/cairn"),
+                       job,
+                       folder.path("state")};
+  options.output_file = folder.path("out");
+  Process run(options);
+  EXPECT_EQ(run.Wait(seconds(120)).value_or(-1), 0) << ReadFile(options.output_file);
+}
+
 TEST_F(Scarcity, ACoordinatorThatWasOutOfFileDescriptorsServesAgain) {
   cluster_.Start("chief", 0);
   const auto serves = [&] { return cluster_.Cairn({"jobs"}, seconds(20)).exit_code == 0; };

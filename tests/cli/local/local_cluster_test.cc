@@ -5,14 +5,20 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "cli/files.h"
 #include "cli/local/cluster_file.h"
 #include "cli/local/state_lock.h"
+#include "common/mutex.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/common/faulty_files.h"
 
 namespace cairn::cli {
 namespace {
@@ -30,11 +36,11 @@ bool WaitUntil(Condition condition) {
 }
 
 // Shell scripts take the place of the daemons.
-class LocalClusterTest : public testing::Test {
+class LocalClusterTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = testing::TempDir() + "/local_cluster_" + test->name();
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = ::testing::TempDir() + "/local_cluster_" + test->name();
     for (const char* name : {"coordinator", "ps_server", "worker"}) {
       MakeProgram(name, "echo $TF_CONFIG $2; exec sleep 1000");
     }
@@ -127,6 +133,93 @@ TEST_F(LocalClusterTest, DaemonThatCannotRunFailsTheClusterWithItsLastLines) {
   ASSERT_TRUE(cluster.ok()) << cluster.status();
   ASSERT_TRUE(WaitUntil([&] { return !(*cluster)->failure().ok(); }));
   EXPECT_THAT(std::string((*cluster)->failure().message()), HasSubstr("the port is taken"));
+}
+
+// The disk of the state directory hangs. The stand-ins for the daemons do not notice it.
+class HangingStateTest : public LocalClusterTest {
+ protected:
+  void SetUp() override {
+    LocalClusterTest::SetUp();
+    rules_ = folder_ + "/rules";
+    files_ = std::make_unique<cairn::testing::FaultyFiles>(rules_);
+    setenv("CAIRN_FAULTY_FILES", rules_.c_str(), 1);
+  }
+  void TearDown() override {
+    files_->Clear();
+    unsetenv("CAIRN_FAULTY_FILES");
+  }
+
+  // The end of the state directory's path. The system shows paths without the slashes of TempDir.
+  std::string StateAtEnd() const { return folder_.substr(folder_.rfind('/')) + "/state"; }
+
+  std::string rules_;
+  std::unique_ptr<cairn::testing::FaultyFiles> files_;
+};
+
+TEST_F(HangingStateTest, AStartEndsAndNamesTheFile) {
+  for (const auto& [operation, file] : std::vector<std::pair<std::string, std::string>>{
+           {"open", "/logs/ps-0.log"}, {"sync", "/cluster.json"}}) {
+    LocalClusterOptions options = Options(1, 1);
+    options.state += "_" + operation;
+    files_->Set({{operation, StateAtEnd() + "_" + operation + file}});
+    const auto cluster = LocalCluster::Start(options);
+    EXPECT_TRUE(absl::IsUnavailable(cluster.status())) << cluster.status();
+    EXPECT_THAT(std::string(cluster.status().message()),
+                ::testing::StartsWith(options.state + file + ": has not answered for "));
+    files_->Clear();
+  }
+  EXPECT_GE(files_->fired(), 2);
+  files_->Set({{"open", StateAtEnd() + "/lock"}});
+  const auto lock = StateLock::Take(state(), "cairn run");
+  EXPECT_TRUE(absl::IsUnavailable(lock.status())) << lock.status();
+  EXPECT_THAT(std::string(lock.status().message()),
+              HasSubstr("/lock: has not answered for 10s; check the disk or the file server"));
+}
+
+TEST_F(HangingStateTest, ItIsSaidAndNothingWaitsForItForLong) {
+  auto lock = StateLock::Take(state(), "cairn run");
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  Mutex mutex;
+  std::string notes;
+  LocalClusterOptions options = Options(1, 1);
+  options.on_event = [&](const std::string& note) {
+    MutexLock guard(&mutex);
+    notes += note + "\n";
+  };
+  const auto noted = [&](const std::string& text) {
+    return WaitUntil([&] {
+      MutexLock guard(&mutex);
+      return notes.find(text) != std::string::npos;
+    });
+  };
+  auto cluster = LocalCluster::Start(options);
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  const ClusterFile file = File();
+  const auto hang = [&] {
+    std::vector<cairn::testing::FaultyFiles::Fault> faults;
+    for (const char* operation : {"open", "read", "write", "sync", "stat", "rename"}) {
+      faults.push_back({operation, StateAtEnd()});
+    }
+    files_->Set(faults);
+  };
+  hang();
+  kill(static_cast<pid_t>(file.pids.at("ps-0")), SIGKILL);
+  EXPECT_TRUE(noted("ps-0 cannot be started again yet: " + state() + "/logs/ps-0.log: has not "));
+  EXPECT_TRUE(noted(state() + "/lock: has not answered for 5"));
+  EXPECT_EQ((*cluster)->failure(), absl::OkStatus());
+  // It goes on when the disk answers.
+  files_->Clear();
+  EXPECT_TRUE(noted("the state directory " + state() + " answers again"));
+  EXPECT_TRUE(WaitUntil([&] { return File().pids.at("ps-0") != file.pids.at("ps-0"); }));
+  const ClusterFile again = File();
+  hang();
+  const auto begin = std::chrono::steady_clock::now();
+  (*cluster)->Stop(absl::Milliseconds(50));
+  lock->reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  for (const auto& [task, pid] : again.pids) {
+    EXPECT_EQ(kill(static_cast<pid_t>(pid), 0), -1) << task;
+  }
 }
 
 TEST_F(LocalClusterTest, AStateDirectoryThatIsRemovedEndsTheClusterAndDoesNotComeBack) {
