@@ -115,6 +115,7 @@ absl::StatusOr<Strategy::StepStatus> JobRunner::Train(const Trainer::Assignment&
   const absl::StatusOr<Strategy::StepStatus> status = trainer_->Step(assignment, should_abandon);
   if (profiler_ != nullptr && status.ok() && *status == Strategy::StepStatus::kOk) {
     profiler_->StepDone();
+    if (trainer_->load_times()) profiler_->AddLoad(*trainer_->load_times());
   }
   return status;
 }

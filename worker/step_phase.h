@@ -7,7 +7,7 @@ namespace cairn::worker {
 
 // The phases of a training step in a profile. The values are indices into the profile's names.
 enum StepPhase : uint32_t {
-  kReadPhase,  // Waiting for the batch's data.
+  kDataPhase,  // Waiting for the batch's data.
   kWaitPhase,  // Waiting for the acknowledgement of earlier pushes.
   kPullPhase,
   kForwardPhase,

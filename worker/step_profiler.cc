@@ -31,15 +31,24 @@ StepProfiler::StepProfiler(const proto::Profile& command, const nn::Model* model
       model_(*model),
       recorder_(static_cast<size_t>(std::min(kSpansMax, SpansOf(*model, command.steps())))) {}
 
+void StepProfiler::AddLoad(const LoadTimes& times) {
+  ++loads_;
+  load_times_.reading += times.reading;
+  load_times_.decoding += times.decoding;
+}
+
 proto::ProfileReport StepProfiler::Report() const {
   proto::ProfileReport report;
   report.set_profile(profile_);
   report.set_steps(steps_done_);
   report.set_unix_nanoseconds(SpanRecorder::UnixNanosecondsAtZero());
   report.set_dropped(recorder_.dropped());
+  report.set_loaded_batches(loads_);
+  report.set_reading_nanoseconds(load_times_.reading);
+  report.set_decoding_nanoseconds(load_times_.decoding);
   // In the order of StepPhase, then that of nn::Executor::set_recorder: spans refer to names by
   // index.
-  for (const char* phase : {"read", "wait", "pull", "forward", "backward", "push"}) {
+  for (const char* phase : {"data", "wait", "pull", "forward", "backward", "push"}) {
     AddName(phase, "phase", &report);
   }
   for (const char* kind : {"forward", "backward"}) {

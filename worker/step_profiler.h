@@ -6,6 +6,7 @@
 #include "common/span_recorder.h"
 #include "nn/model.h"
 #include "proto/coordinator.pb.h"
+#include "worker/data/batch_loader.h"
 #include "worker/step_phase.h"
 
 namespace cairn::worker {
@@ -22,6 +23,8 @@ class StepProfiler {
   StepProfiler(const proto::Profile& command, const nn::Model* model);
 
   SpanRecorder* recorder() { return &recorder_; }
+  // Adds what the reader threads have done for a batch.
+  void AddLoad(const LoadTimes& times);
   void StepDone() { ++steps_done_; }
   bool complete() const { return steps_done_ >= steps_; }
   uint64_t profile() const { return profile_; }
@@ -34,6 +37,8 @@ class StepProfiler {
   const nn::Model& model_;
   SpanRecorder recorder_;
   int64_t steps_done_ = 0;
+  int64_t loads_ = 0;
+  LoadTimes load_times_;
 };
 
 }  // namespace cairn::worker

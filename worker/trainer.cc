@@ -104,8 +104,9 @@ absl::StatusOr<Strategy::StepStatus> Trainer::Step(const Assignment& assignment,
   activity_.Enter(proto::Activity::READING, assignment.batch);
   CAIRN_ASSIGN_OR_RETURN(const LoadedBatch* const batch,
                          loader_->Get(assignment.batch, assignment.next));
-  if (recorder_ != nullptr) recorder_->Add(kReadPhase, begin, SpanRecorder::Now());
+  if (recorder_ != nullptr) recorder_->Add(kDataPhase, begin, SpanRecorder::Now());
   const LoadedBatch& loaded = *batch;
+  load_times_ = loaded.times;
   activity_.Enter(proto::Activity::WAITING, assignment.batch);
   // Blocks until the values are fresh enough.
   CAIRN_ASSIGN_OR_RETURN(

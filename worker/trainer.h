@@ -69,7 +69,12 @@ class Trainer {
   }
 
   // Records the phases of the next steps; null: records nothing.
-  void set_recorder(SpanRecorder* recorder) { recorder_ = recorder; }
+  void set_recorder(SpanRecorder* recorder) {
+    recorder_ = recorder;
+    loader_->set_measures(recorder != nullptr);
+  }
+  // Of the last step's batch, if they were measured.
+  const std::optional<LoadTimes>& load_times() const { return load_times_; }
 
  private:
   // Sets `finite` to whether the loss and all gradients are. Gradients are in `gradients_` then.
@@ -87,6 +92,7 @@ class Trainer {
   const uint64_t seed_;
   const job::ClassWeights* const class_weights_;
   const OnRejected on_rejected_;
+  std::optional<LoadTimes> load_times_;
   std::vector<float> example_weights_;
   std::vector<int> gradients_;  // Variables whose gradients are complete, in this order.
   ObjectiveSteps* objective_steps_ = nullptr;

@@ -38,6 +38,14 @@ void PrintWorker(const ProfileSummary& worker, std::ostream* out) {
     *out << absl::StrFormat("  %-28s %10.3f ms a step  %5.1f %%\n", phase.name,
                             1e3 * phase.seconds / steps, Share(phase.seconds, worker));
   }
+  if (worker.loaded_batches > 0) {
+    const auto batches = static_cast<double>(worker.loaded_batches);
+    *out << absl::StrFormat("  beside the steps, on the threads that load the batches:\n");
+    *out << absl::StrFormat("  %-28s %10.3f ms a batch\n", "reading",
+                            1e3 * worker.reading_seconds / batches);
+    *out << absl::StrFormat("  %-28s %10.3f ms a batch\n", "decoding",
+                            1e3 * worker.decoding_seconds / batches);
+  }
   if (!worker.layers.empty()) {
     *out << absl::StrFormat("  %-28s %10s %11s  (ms a step)\n", "layer", "forward", "backward");
   }
@@ -68,6 +76,11 @@ nlohmann::ordered_json SummaryJson(const ProfileSummary& summary) {
   for (const auto& phase : summary.phases) {
     out["phases"].push_back(
         {{"name", phase.name}, {"count", phase.count}, {"seconds", phase.seconds}});
+  }
+  if (summary.loaded_batches > 0) {
+    out["loading"] = {{"batches", summary.loaded_batches},
+                      {"reading_seconds", summary.reading_seconds},
+                      {"decoding_seconds", summary.decoding_seconds}};
   }
   for (const auto& layer : summary.layers) {
     out["layers"].push_back({{"name", layer.name},
@@ -132,9 +145,11 @@ Command MakeProfileCommand() {
   command.name = "profile";
   command.description = "Measure how the time of a running job is spent";
   command.details =
-      "The phases of a worker are read (the next batch), wait (until the ps acknowledge the "
+      "The phases of a worker are data (waiting for the batch), wait (until the ps acknowledge the "
       "gradients of the last step), pull, compute and push; those of a ps are receive, apply and "
-      "reply. Without this command nothing is measured.";
+      "reply. A worker loads the next batch on other threads during a step: reading is their time "
+      "in reads of files, decoding their processor time for the rest. Without this command nothing "
+      "is measured.";
   command.examples = {"cairn profile fashion_mnist_cnn",
                       "cairn profile fashion_mnist_cnn --steps 100 --trace trace.json"};
   command.add_flags = [flags](FlagSet* set) {

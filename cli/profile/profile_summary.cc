@@ -69,7 +69,7 @@ std::vector<ProfileSummary::Part> WorkerPhases(const std::vector<ProfileSummary:
   const int64_t passes = by_name["backward"].count;
   const double compute =
       by_name["forward"].seconds + by_name["backward"].seconds - pushes_within_passes;
-  std::vector<ProfileSummary::Part> phases = {by_name["read"],
+  std::vector<ProfileSummary::Part> phases = {by_name["data"],
                                               by_name["wait"],
                                               by_name["pull"],
                                               {"compute", passes, std::max(0.0, compute)},
@@ -108,6 +108,9 @@ ProfileSummary Summarize(const proto::ProfileReport& report) {
   summary.phases =
       WorkerPhases(summary.phases, SecondsOfPushesWithinPasses(report), summary.seconds);
   summary.layers = Layers(report);
+  summary.loaded_batches = report.loaded_batches();
+  summary.reading_seconds = static_cast<double>(report.reading_nanoseconds()) * kNanosecond;
+  summary.decoding_seconds = static_cast<double>(report.decoding_nanoseconds()) * kNanosecond;
   return summary;
 }
 

@@ -26,11 +26,15 @@ struct ProfileSummary {
   int64_t steps = 0;  // 0 for a ps.
   // From the begin of the first span to the end of the last one.
   double seconds = 0;
-  // Of a worker: read, wait, pull, compute (forward and backward pass without the pushes inside of
+  // Of a worker: data, wait, pull, compute (forward and backward pass without the pushes inside of
   // them), push, and other (the rest). Of a ps: receive, apply, reply, summed over its threads.
   std::vector<Part> phases;
   // Of a worker, in the model's order, without layers that take no time.
   std::vector<Layer> layers;
+  // Of a worker: what its reader threads have done for so many batches, beside the phases.
+  int64_t loaded_batches = 0;
+  double reading_seconds = 0;
+  double decoding_seconds = 0;
 };
 
 ProfileSummary Summarize(const proto::ProfileReport& report);

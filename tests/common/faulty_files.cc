@@ -99,6 +99,11 @@ int FaultOf(const char* operation, const char* path) {
   while (Find(rules, operation, path, &rule)) {
     if (!noted) NoteFired(rules, rule);
     noted = true;
+    if (rule.error == cairn::testing::FaultyFiles::kSlow) {
+      const timespec delay = {0, 5'000'000};
+      nanosleep(&delay, nullptr);
+      return 0;
+    }
     if (rule.error != 0) return rule.error;
     const timespec pause = {0, 10'000'000};
     nanosleep(&pause, nullptr);

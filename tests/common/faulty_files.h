@@ -15,12 +15,14 @@ class FaultyFiles {
   struct Fault {
     std::string operation;  // "open", "read", "write", "sync", "stat", "rename" or "unlink".
     std::string path;       // Part of the file's path; no spaces.
-    // As errno. 0: the call hangs until the fault is removed. kShort: see below.
+    // As errno. 0: the call hangs until the fault is removed. kShort, kSlow: see below.
     int error = 0;
   };
 
   // A read or a write transfers half of its bytes only, as the system may do at any time.
   static constexpr int kShort = -1;
+  // A call takes 5 ms longer.
+  static constexpr int kSlow = -2;
 
   // `rules`: the path of the rule file.
   explicit FaultyFiles(std::string rules);

@@ -20,6 +20,7 @@
 #include "tests/end_to_end/test_cluster.h"
 #include "tests/worker/data/images/image_bytes.h"
 #include "tests/worker/data/tfrecord/example_bytes.h"
+#include "worker/data/parquet/duckdb.h"
 
 namespace cairn::testing {
 namespace {
@@ -34,6 +35,8 @@ constexpr int kRecordsPerFile = 8;  // A batch.
 constexpr int kOpensOfRecords = 3;
 // An image is opened once for its fingerprint and its pixels, but twice by the inspection.
 constexpr int kOpensOfImage = 1;
+// For its fingerprint, and for its rows. DuckDB opens the descriptor again, which has another path.
+constexpr int kOpensOfTable = 2;
 constexpr int kSide = 96;  // Of an image, in pixels.
 
 std::string NumberedFile(const std::string& folder, int number, const std::string& extension) {
@@ -89,6 +92,55 @@ class ManyFiles : public ::testing::TestWithParam<int> {
     more.update(order);
     job.more = more.dump();
     return job;
+  }
+
+  // The labels of the records are in another file.
+  static CountingJob ZipJob(int64_t epochs) {
+    CountingJob job = RecordsJob(epochs, json::object());
+    const json records = {{"tfrecord", {{"files", "*.tfrecord"}, {"features", "x"}}}};
+    const json labels = {{"npy", {{"labels", "y.npy"}}}};
+    job.more = json{{"train",
+                     {{"zip",
+                       {{{"source", records}, {"inputs", "counter_input"}},
+                        {{"source", labels}, {"outputs", "counter"}}}}}},
+                    {"shuffle_block", kRecordsPerFile}}
+                   .dump();
+    return job;
+  }
+
+  static CountingJob TablesJob(int64_t epochs, const json& order) {
+    CountingJob job = RecordsJob(epochs, order);
+    const json source = {{"files", "*.parquet"}, {"features", "x"}, {"labels", "y"}};
+    json more = {{"train", {{"parquet", source}}}};
+    more.update(order);
+    job.more = more.dump();
+    return job;
+  }
+
+  // Returns false if DuckDB, which writes them, is not installed.
+  bool WriteTables(const CountingJob& job) {
+    job_file_ = WriteCountingJob(job, data());
+    const std::vector<float> inputs = DecodeNpy(ReadFile(data() + "/x.npy")).values;
+    for (int file = 0; file < kFiles; ++file) {
+      const std::string path = NumberedFile(data(), file, ".parquet");
+      const auto duckdb = worker::Duckdb::Open(path);
+      if (!duckdb.ok()) return false;
+      std::string rows;
+      for (int i = 0; i < kRecordsPerFile; ++i) {
+        rows += rows.empty() ? "(" : ", (";
+        for (int row = 0; row < job.rows; ++row) {
+          const float value = inputs[(file * kRecordsPerFile + i) * job.rows + row];
+          rows += (row == 0 ? "[" : ", ") + std::to_string(static_cast<int>(value));
+        }
+        rows += "]::FLOAT[])";
+      }
+      const absl::Status status =
+          (*duckdb)->Query("COPY (SELECT x, -1e30::FLOAT AS y FROM (VALUES " + rows +
+                               ") AS t(x)) TO " + worker::SqlText(path) + " (FORMAT parquet)",
+                           nullptr, nullptr);
+      EXPECT_TRUE(status.ok()) << status;
+    }
+    return true;
   }
 
   void WriteRecords(const CountingJob& job) {
@@ -217,6 +269,37 @@ TEST_P(ManyFiles, RecordsCountOnceInEachEpochWhileWorkersAreKilled) {
   EXPECT_GE(status_.value("workers_lost", 0), 3) << status_;
   // The parsed records stay in memory or in the spool folder.
   const Counts readings = Readings(".tfrecord", kOpensOfRecords, kOpensOfRecords);
+  EXPECT_GT(readings.size(), static_cast<size_t>(workers()));
+  for (const auto& [pid, files] : readings) {
+    for (const auto& [file, count] : files) EXPECT_LE(count, 1) << file;
+  }
+}
+
+TEST_P(ManyFiles, ZippedExamplesCountOnceInEachEpochWhileWorkersAreKilled) {
+  const CountingJob job = ZipJob(/*epochs=*/20);
+  WriteRecords(job);
+  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(KillWorkersWhileItRuns(job));
+  ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
+  EXPECT_GE(status_.value("workers_lost", 0), 3) << status_;
+}
+
+TEST_P(ManyFiles, ATableWithTheRowsOfABatchIsReadByOneWorker) {
+  const CountingJob job = TablesJob(/*epochs=*/1, {{"shuffle", false}});
+  if (!WriteTables(job)) GTEST_SKIP() << "without DuckDB";
+  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
+  ExpectOneReading(Readings(".parquet", kOpensOfTable, kOpensOfTable));
+}
+
+TEST_P(ManyFiles, RowsOfTablesCountOnceInEachEpochWhileWorkersAreKilled) {
+  const CountingJob job = TablesJob(/*epochs=*/20, {{"shuffle_block", kRecordsPerFile}});
+  if (!WriteTables(job)) GTEST_SKIP() << "without DuckDB";
+  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(KillWorkersWhileItRuns(job));
+  ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
+  EXPECT_GE(status_.value("workers_lost", 0), 3) << status_;
+  const Counts readings = Readings(".parquet", kOpensOfTable, kOpensOfTable);
   EXPECT_GT(readings.size(), static_cast<size_t>(workers()));
   for (const auto& [pid, files] : readings) {
     for (const auto& [file, count] : files) EXPECT_LE(count, 1) << file;

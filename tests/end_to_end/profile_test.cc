@@ -1,5 +1,7 @@
 // `cairn profile` of a running job on real daemons.
 
+#include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string>
 
@@ -8,6 +10,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/end_to_end/counting_job.h"
 #include "tests/end_to_end/test_cluster.h"
+#include "tests/worker/data/images/image_bytes.h"
 
 namespace cairn::testing {
 namespace {
@@ -77,6 +80,102 @@ TEST_F(ProfileTest, ATableIsForPeopleAndAJobThatDoesNotTrainIsRefused) {
   const CommandResult refused = cluster_.Cairn({"profile", "count"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.errors, HasSubstr("does not train now"));
+}
+
+// One worker that keeps no data in memory.
+class LoadingTest : public ::testing::Test {
+ protected:
+  LoadingTest() : files_(cluster_.FilesOf("worker", 0)) {
+    cluster_.AddFlags("worker", {"--data_memory", "0"});
+    cluster_.StartAll();
+  }
+
+  static CountingJob Job(int rows) {
+    CountingJob job;
+    job.batches_per_epoch = 10;
+    job.batches = 100000 * job.batches_per_epoch;
+    job.rows = rows;
+    return job;
+  }
+
+  void Submit(const std::string& job_file) {
+    const CommandResult result = cluster_.Cairn({"submit", job_file});
+    ASSERT_EQ(result.exit_code, 0) << result.errors;
+    ASSERT_TRUE(WaitUntil(seconds(60), [&] {
+      return cluster_.Status("count").value("batches_done", 0) > 20;
+    })) << cluster_.Logs();
+  }
+
+  json ProfileOfWorker() {
+    const CommandResult result = cluster_.Cairn({"profile", "count", "--steps", "20", "--json"});
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    for (const json& task : result.lines()) {
+      if (task["task"] == "worker 0") return task;
+    }
+    return {};
+  }
+
+  // Milliseconds a batch.
+  static double TimeOf(const json& worker, const std::string& name) {
+    const json& loading = worker["loading"];
+    return 1e3 * loading[name].get<double>() / loading["batches"].get<double>();
+  }
+
+  static double ShareOfData(const json& worker) {
+    for (const json& phase : worker["phases"]) {
+      if (phase["name"] == "data") {
+        return phase["seconds"].get<double>() / worker["seconds"].get<double>();
+      }
+    }
+    return -1;
+  }
+
+  TestCluster cluster_{/*ps_count=*/1, /*worker_count=*/1};
+  FaultyFiles& files_;
+};
+
+TEST_F(LoadingTest, ASourceThatIsSlowToReadIsShownAsReading) {
+  const CountingJob job = Job(/*rows=*/4);
+  ASSERT_NO_FATAL_FAILURE(Submit(WriteCountingJob(job, cluster_.folder("job"))));
+  // A read for each row, and 5 ms more for each read.
+  const double slow = 5.0 * static_cast<double>(job.batch_size);
+  EXPECT_LT(TimeOf(ProfileOfWorker(), "reading_seconds"), slow);
+  files_.Set({{"read", "/x.npy", FaultyFiles::kSlow}});
+  const json worker = ProfileOfWorker();
+  EXPECT_GE(TimeOf(worker, "reading_seconds"), slow) << worker;
+  EXPECT_LT(TimeOf(worker, "decoding_seconds"), slow / 2) << worker;
+  EXPECT_GT(ShareOfData(worker), 0.5) << worker;
+}
+
+// Images of a megapixel become examples of 8 x 8, and are decoded in each epoch.
+TEST_F(LoadingTest, ASourceThatIsSlowToDecodeIsShownAsDecoding) {
+  constexpr int kSide = 1024;
+  CountingJob job = Job(/*rows=*/64);
+  job.more = json{{"model", "image_model.json"},
+                  {"train", {{"images", {{"table", "images.csv"}, {"label_column", "y"}}}}}}
+                 .dump();
+  const std::string folder = cluster_.folder("job");
+  const std::string job_file = WriteCountingJob(job, folder);
+  std::string pixels(kSide * kSide, '\0');
+  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<char>(i * i % 251);
+  std::string table = "filename,y\n";
+  for (int i = 0; i < 2 * job.batch_size; ++i) {
+    const std::string path = folder + "/" + std::to_string(i) + ".png";
+    WriteFile(path, PngBytes(kSide, kSide, 1, pixels));
+    table += path + ",-1e30\n";
+  }
+  WriteFile(folder + "/images.csv", table);
+  json model = json::parse(ReadFile(folder + "/model.json"));
+  json& layers = model["config"]["layers"];
+  layers[0]["config"].erase("batch_input_shape");
+  const json input = {{"name", "in"}, {"batch_input_shape", {nullptr, 8, 8, 1}}};
+  const json flat = {{"class_name", "Flatten"}, {"config", {{"name", "flat"}}}};
+  layers = {json{{"class_name", "InputLayer"}, {"config", input}}, flat, layers[0]};
+  WriteFile(folder + "/image_model.json", model.dump());
+  ASSERT_NO_FATAL_FAILURE(Submit(job_file));
+  const json worker = ProfileOfWorker();
+  EXPECT_GT(TimeOf(worker, "decoding_seconds"), 2 * TimeOf(worker, "reading_seconds")) << worker;
+  EXPECT_GT(ShareOfData(worker), 0.5) << worker;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "common/failpoint.h"
 #include "common/status_macros.h"
+#include "worker/data/files/read_at.h"
 
 namespace cairn::worker {
 namespace {
@@ -86,7 +87,12 @@ absl::Status BatchLoader::Assemble(int64_t number, LoadedBatch* batch,
     batch->labels[i].resize(batch->examples * dataset_->label_elements(i) * 4);
   }
   if (dataset_->has_weights()) batch->weights.resize(batch->examples);
-  if (readers_ == nullptr) return Read(*indices, 0, indices->size(), batch);
+  batch->times.reset();
+  if (measures_) batch->times.emplace();
+  if (readers_ == nullptr) {
+    return ReadMeasured(*indices, 0, indices->size(), batch,
+                        batch->times ? &*batch->times : nullptr);
+  }
   CAIRN_RETURN_IF_ERROR(ReadInPieces(*indices, batch));
   // Checked after reading, so that a change during the read is found.
   return dataset_->CheckUnchanged();
@@ -107,17 +113,30 @@ absl::Status BatchLoader::Read(const std::vector<int64_t>& indices, size_t first
                         order_.DrawKeyOf(batch->batch));
 }
 
+absl::Status BatchLoader::ReadMeasured(const std::vector<int64_t>& indices, size_t first,
+                                       size_t count, LoadedBatch* batch, LoadTimes* times) const {
+  if (times == nullptr) return Read(indices, first, count, batch);
+  const ReadTimer timer;
+  const int64_t begin = ReadTimer::ProcessorNanoseconds();
+  const absl::Status status = Read(indices, first, count, batch);
+  times->reading += timer.nanoseconds();
+  times->decoding += ReadTimer::ProcessorNanoseconds() - begin - timer.processor_nanoseconds();
+  return status;
+}
+
 absl::Status BatchLoader::ReadInPieces(const std::vector<int64_t>& indices, LoadedBatch* batch) {
   // Pieces are disjoint ranges of the batch, so the readers need no lock.
   const size_t size = (indices.size() + kReaders - 1) / kReaders;
   const size_t pieces = (indices.size() + size - 1) / size;
   std::vector<absl::Status> statuses(pieces);
+  std::vector<LoadTimes> times(pieces);
   std::latch done(static_cast<std::ptrdiff_t>(pieces));
   for (size_t piece = 0; piece < pieces; ++piece) {
     const auto read = [&, piece] {
       const size_t first = piece * size;
       const size_t count = std::min(size, indices.size() - first);
-      statuses[piece] = OrNoMemory([&] { return Read(indices, first, count, batch); });
+      LoadTimes* const its = batch->times ? &times[piece] : nullptr;
+      statuses[piece] = OrNoMemory([&] { return ReadMeasured(indices, first, count, batch, its); });
       done.count_down();
     };
     try {
@@ -127,6 +146,11 @@ absl::Status BatchLoader::ReadInPieces(const std::vector<int64_t>& indices, Load
     }
   }
   done.wait();
+  for (const LoadTimes& each : times) {
+    if (!batch->times) break;
+    batch->times->reading += each.reading;
+    batch->times->decoding += each.decoding;
+  }
   for (const absl::Status& status : statuses) CAIRN_RETURN_IF_ERROR(status);
   return absl::OkStatus();
 }

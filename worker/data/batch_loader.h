@@ -1,6 +1,7 @@
 #ifndef CAIRN_WORKER_DATA_BATCH_LOADER_H_
 #define CAIRN_WORKER_DATA_BATCH_LOADER_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,12 @@
 
 namespace cairn::worker {
 
+// The time that the threads which assembled a batch have spent, summed over them.
+struct LoadTimes {
+  int64_t reading = 0;   // In system calls on data files, in nanoseconds.
+  int64_t decoding = 0;  // On the processor, for the rest.
+};
+
 // A batch in the layout of nn::Executor::Batch: examples are contiguous.
 struct LoadedBatch {
   int64_t batch = -1;
@@ -25,7 +32,8 @@ struct LoadedBatch {
   std::vector<std::vector<std::byte>> inputs;
   // One for each model output; empty if the data have no labels.
   std::vector<std::vector<std::byte>> labels;
-  std::vector<float> weights;  // Of the examples; empty: each has weight 1.
+  std::vector<float> weights;      // Of the examples; empty: each has weight 1.
+  std::optional<LoadTimes> times;  // If they were measured.
 };
 
 // Assembles batches from a dataset, with double buffering: a thread of the loader assembles the
@@ -46,6 +54,9 @@ class BatchLoader {
   // on the caller's.
   absl::StatusOr<const LoadedBatch*> Get(int64_t batch, std::optional<int64_t> next);
 
+  // Whether to measure the times of the batches that are assembled from now on.
+  void set_measures(bool measures) { measures_ = measures; }
+
   // Whether every input and label of a batch that Get returned is a finite number. Data with
   // "allow_nan" may hold others. Reads the batch.
   bool IsFinite(const LoadedBatch& batch) const;
@@ -57,6 +68,9 @@ class BatchLoader {
   absl::Status Assemble(int64_t number, LoadedBatch* batch, std::vector<int64_t>* indices);
   absl::Status Read(const std::vector<int64_t>& indices, size_t first, size_t count,
                     LoadedBatch* batch) const;
+  // As Read. Adds to `times` unless it is null.
+  absl::Status ReadMeasured(const std::vector<int64_t>& indices, size_t first, size_t count,
+                            LoadedBatch* batch, LoadTimes* times) const;
   absl::Status ReadInPieces(const std::vector<int64_t>& indices, LoadedBatch* batch);
   // Waits for the staged batch. If it is `batch`, makes it the current one and returns its status.
   std::optional<absl::Status> TakeStaged(int64_t batch);
@@ -66,6 +80,7 @@ class BatchLoader {
   const BatchSampler order_;
   // Null: the data are in memory.
   std::unique_ptr<ThreadPool> readers_;
+  std::atomic<bool> measures_ = false;
 
   // Belong to the thread that calls Get.
   LoadedBatch current_;

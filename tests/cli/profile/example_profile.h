@@ -14,7 +14,8 @@ inline proto::ProfileReply ExampleProfile() {
         job_id: 1
         tasks {
           role: WORKER index: 3 steps: 1 unix_nanoseconds: 5000
-          names { name: "read" kind: "phase" }
+          loaded_batches: 2 reading_nanoseconds: 70 decoding_nanoseconds: 150
+          names { name: "data" kind: "phase" }
           names { name: "wait" kind: "phase" }
           names { name: "pull" kind: "phase" }
           names { name: "forward" kind: "phase" }

@@ -25,8 +25,15 @@ TEST(ProfileSummaryTest, AWorkersPassesAreComputeWithoutThePushesInThem) {
   EXPECT_EQ(
       phases,
       (std::vector<std::pair<std::string, double>>{
-          {"read", 10}, {"wait", 5}, {"pull", 5}, {"compute", 60}, {"push", 10}, {"other", 10}}));
+          {"data", 10}, {"wait", 5}, {"pull", 5}, {"compute", 60}, {"push", 10}, {"other", 10}}));
   EXPECT_DOUBLE_EQ(sum, summary.seconds);
+}
+
+TEST(ProfileSummaryTest, LoadingStandsBesideThePhases) {
+  const ProfileSummary summary = Summarize(ExampleProfile().tasks(0));
+  EXPECT_EQ(summary.loaded_batches, 2);
+  EXPECT_DOUBLE_EQ(summary.reading_seconds, 70e-9);
+  EXPECT_DOUBLE_EQ(summary.decoding_seconds, 150e-9);
 }
 
 TEST(ProfileSummaryTest, APushAfterThePassIsNotTakenFromIt) {

@@ -1,6 +1,7 @@
 #include "worker/data/files/read_at.h"
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/check.h"
 #include "common/logging.h"
 
 namespace cairn::worker {
@@ -17,6 +19,13 @@ namespace {
 
 std::atomic<uint64_t> files_opened = 0;
 std::atomic<uint64_t> file_reads = 0;
+thread_local ReadTimer* read_timer = nullptr;
+
+int64_t NanosecondsOf(clockid_t clock) {
+  struct timespec time = {};
+  clock_gettime(clock, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(10);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
@@ -43,6 +52,36 @@ class Attempts {
 };
 
 }  // namespace
+
+// Adds the time of its scope to the timer of the thread, if there is one.
+class TimedRead {
+ public:
+  TimedRead() {
+    if (read_timer == nullptr) return;
+    begin_ = NanosecondsOf(CLOCK_MONOTONIC);
+    processor_begin_ = ReadTimer::ProcessorNanoseconds();
+  }
+  ~TimedRead() {
+    if (read_timer == nullptr) return;
+    read_timer->processor_nanoseconds_ += ReadTimer::ProcessorNanoseconds() - processor_begin_;
+    read_timer->nanoseconds_ += NanosecondsOf(CLOCK_MONOTONIC) - begin_;
+  }
+  TimedRead(const TimedRead&) = delete;
+  TimedRead& operator=(const TimedRead&) = delete;
+
+ private:
+  int64_t begin_ = 0;
+  int64_t processor_begin_ = 0;
+};
+
+ReadTimer::ReadTimer() {
+  CAIRN_CHECK(read_timer == nullptr);
+  read_timer = this;
+}
+
+ReadTimer::~ReadTimer() { read_timer = nullptr; }
+
+int64_t ReadTimer::ProcessorNanoseconds() { return NanosecondsOf(CLOCK_THREAD_CPUTIME_ID); }
 
 bool IsTransient(int error) {
   switch (error) {
@@ -72,6 +111,7 @@ bool IsTransient(int error) {
 
 absl::StatusOr<size_t> ReadAt(int descriptor, uint64_t offset, size_t count, char* to,
                               const std::string& name, absl::Duration patience) {
+  const TimedRead timed;
   Attempts attempts(patience);
   size_t done = 0;
   while (done < count) {
@@ -101,6 +141,7 @@ absl::StatusOr<size_t> ReadAt(int descriptor, uint64_t offset, size_t count, cha
 }
 
 int OpenPatiently(const std::string& path, int flags, absl::Duration patience) {
+  const TimedRead timed;
   Attempts attempts(patience);
   while (true) {
     const int descriptor = open(path.c_str(), flags);

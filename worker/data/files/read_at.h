@@ -38,6 +38,29 @@ absl::StatusOr<struct stat> StatPatiently(int descriptor, const std::string& nam
 // The error of a data file that cannot be opened. Unavailable: a later attempt may succeed.
 absl::Status CannotRead(const std::string& name, int error);
 
+// While it exists, adds up the time that its thread spends in ReadAt and OpenPatiently. One at a
+// time in a thread. Belongs to the thread.
+class ReadTimer {
+ public:
+  ReadTimer();
+  ~ReadTimer();
+  ReadTimer(const ReadTimer&) = delete;
+  ReadTimer& operator=(const ReadTimer&) = delete;
+
+  int64_t nanoseconds() const { return nanoseconds_; }
+  // Of the processor, which a read from the page cache takes.
+  int64_t processor_nanoseconds() const { return processor_nanoseconds_; }
+
+  // The time of the processor that the calling thread has taken.
+  static int64_t ProcessorNanoseconds();
+
+ private:
+  friend class TimedRead;
+
+  int64_t nanoseconds_ = 0;
+  int64_t processor_nanoseconds_ = 0;
+};
+
 // The number of successful calls of OpenPatiently in this process.
 uint64_t FilesOpened();
 
