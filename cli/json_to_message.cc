@@ -49,7 +49,8 @@ const FieldDescriptor* FieldFor(const Descriptor& type, const std::string& key, 
     const bool is_list = value.is_array() || (plain != nullptr && plain->message_type() != nullptr);
     if (epochs != nullptr && epochs->is_repeated() && is_list) return epochs;
   }
-  return IsJobFileField(key) ? type.FindFieldByName(key) : nullptr;
+  const FieldDescriptor* const field = type.FindFieldByName(key);
+  return field != nullptr && IsJobFileField(*field) ? field : nullptr;
 }
 
 const FieldDescriptor* NameField(const Descriptor& type) {

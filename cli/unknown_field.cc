@@ -22,18 +22,19 @@ namespace {
 
 using google::protobuf::Descriptor;
 
-// Fields of messages that a file sets in another form, and not by these names.
-constexpr const char* kOtherForm[] = {"metric_arguments",       "outputs",
-                                      "label_outputs",          "one_hot_outputs",
-                                      "learning_rate_schedule", "validation_freq_epochs",
-                                      "save_freq_word",         "mask_value_word",
-                                      "schedule_epochs",        "target_array"};
-
-// Fields of the file that the message does not have.
 struct FileField {
-  const char* type;
+  const char* type;  // Of the message; null: any.
   const char* name;
 };
+// Fields of messages that a file sets in another form, and not by these names.
+constexpr FileField kOtherForm[] = {
+    {nullptr, "metric_arguments"},       {"Job", "outputs"},
+    {nullptr, "label_outputs"},          {nullptr, "one_hot_outputs"},
+    {nullptr, "learning_rate_schedule"}, {nullptr, "validation_freq_epochs"},
+    {nullptr, "save_freq_word"},         {nullptr, "mask_value_word"},
+    {nullptr, "schedule_epochs"},        {nullptr, "target_array"}};
+
+// Fields of the file that the message does not have.
 constexpr FileField kFileFields[] = {
     {"Job", "loss_weights"}, {"Job", "weighted_metrics"}, {"Metric", "as"}};
 
@@ -64,7 +65,7 @@ absl::Status CheckName(const std::string& path, const Descriptor& type, const st
 std::vector<std::string> FieldsOf(const Descriptor& type) {
   std::vector<std::string> fields;
   for (int i = 0; i < type.field_count(); ++i) {
-    if (IsJobFileField(type.field(i)->name())) fields.push_back(type.field(i)->name());
+    if (IsJobFileField(*type.field(i))) fields.push_back(type.field(i)->name());
   }
   for (const FileField& field : kFileFields) {
     if (type.name() == field.type) fields.push_back(field.name);
@@ -74,7 +75,12 @@ std::vector<std::string> FieldsOf(const Descriptor& type) {
 
 }  // namespace
 
-bool IsJobFileField(const std::string& field) { return !absl::c_linear_search(kOtherForm, field); }
+bool IsJobFileField(const google::protobuf::FieldDescriptor& field) {
+  return absl::c_none_of(kOtherForm, [&field](const FileField& other) {
+    const bool is_type = other.type == nullptr || field.containing_type()->name() == other.type;
+    return is_type && field.name() == other.name;
+  });
+}
 
 absl::Status UnknownField(const std::string& path, const std::string& key,
                           const nlohmann::json& object, const Descriptor& type) {

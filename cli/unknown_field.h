@@ -8,13 +8,14 @@
 
 namespace google::protobuf {
 class Descriptor;
-}
+class FieldDescriptor;
+}  // namespace google::protobuf
 
 namespace cairn::cli {
 
 // True if a job file sets the field by its own name. Some fields of messages have another form in
 // the file.
-bool IsJobFileField(const std::string& field);
+bool IsJobFileField(const google::protobuf::FieldDescriptor& field);
 
 // The error for `key`, a field of `object` that messages of this type do not have. `path` is the
 // path of the object, empty for the whole file. InvalidArgument, with the first hint that applies:
