@@ -162,10 +162,10 @@ def merged_masks():
 def masked_ends():
     """Every layer that uses a mask, behind one."""
     i, j = keras.Input((4,), dtype="int32"), keras.Input((4, 2))
-    a = L.Embedding(9, 4, mask_zero=True)(i)
+    a, c = L.Embedding(9, 4, mask_zero=True)(i), L.Embedding(9, 4, mask_zero=True)(i)
     b = L.Masking(.5)(j)
     ends = [L.GlobalAveragePooling1D()(x) for x in (
-        a, b, L.MultiHeadAttention(2, 3)(a, a), L.MultiHeadAttention(1, 2)(a, b, use_causal_mask=True),
+        a, b, L.MultiHeadAttention(2, 3)(a, a), L.MultiHeadAttention(1, 2)(c, b, use_causal_mask=True),
         L.Bidirectional(L.LSTM(2, return_sequences=True), merge_mode="ave")(a),
         L.RNN(L.GRUCell(3, reset_after=False), return_sequences=True, zero_output_for_mask=True,
               go_backwards=True)(L.Dropout(.1)(a)))]
