@@ -190,7 +190,7 @@ constexpr Advice kAdvices[] = {
      "each epoch has an order of its own; leave it out"},
     {"Job DataSource PipelineStep", "map",
      R"(steps change values, such as "pipeline": [{"cast": "int32"}], and so do layers of the model)"},
-    {"Job DataSource PipelineStep", "zip",
+    {"Job PipelineStep", "zip",
      R"(here it is "zip", in place of the format: {"zip": [{"source": {...}, "inputs": "x"}, ...]})"},
     {"Job DataSource PipelineStep", "interleave concatenate listfiles",
      "a format takes patterns and lists of files, whose rows follow each other"},
