@@ -51,9 +51,21 @@ TEST(StepProfilerTest, WhatIsTooMuchIsDroppedAndCounted) {
   const auto model = nn::Model::Create(CountingPlan({}).model());
   ASSERT_TRUE(model.ok());
   StepProfiler profiler(Steps(1 << 30), model->get());
-  for (int64_t i = 0; i < 70000; ++i) profiler.recorder()->Add(kReadPhase, i, i + 1);
+  for (int64_t i = 0; i < 70000; ++i) profiler.recorder()->Add(kDataPhase, i, i + 1);
   EXPECT_EQ(profiler.Report().spans_size(), 65536);
   EXPECT_EQ(profiler.Report().dropped(), 70000 - 65536);
+}
+
+TEST(StepProfilerTest, LoadsAreAdded) {
+  const auto model = nn::Model::Create(CountingPlan({}).model());
+  ASSERT_TRUE(model.ok());
+  StepProfiler profiler(Steps(2), model->get());
+  profiler.AddLoad({.reading = 5, .decoding = 7});
+  profiler.AddLoad({.reading = 100, .decoding = 0});
+  const proto::ProfileReport report = profiler.Report();
+  EXPECT_EQ(report.loaded_batches(), 2);
+  EXPECT_EQ(report.reading_nanoseconds(), 105);
+  EXPECT_EQ(report.decoding_nanoseconds(), 7);
 }
 
 }  // namespace
