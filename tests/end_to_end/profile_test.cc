@@ -151,6 +151,7 @@ TEST_F(LoadingTest, ASourceThatIsSlowToReadIsShownAsReading) {
 TEST_F(LoadingTest, ASourceThatIsSlowToDecodeIsShownAsDecoding) {
   constexpr int kSide = 1024;
   CountingJob job = Job(/*rows=*/64);
+  job.batches_per_epoch = 200;  // An end of an epoch is a pause.
   job.more = json{{"model", "image_model.json"},
                   {"train", {{"images", {{"table", "images.csv"}, {"label_column", "y"}}}}}}
                  .dump();
@@ -159,10 +160,11 @@ TEST_F(LoadingTest, ASourceThatIsSlowToDecodeIsShownAsDecoding) {
   std::string pixels(kSide * kSide, '\0');
   for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<char>(i * i % 251);
   std::string table = "filename,y\n";
-  for (int i = 0; i < 2 * job.batch_size; ++i) {
-    const std::string path = folder + "/" + std::to_string(i) + ".png";
-    WriteFile(path, PngBytes(kSide, kSide, 1, pixels));
-    table += path + ",-1e30\n";
+  const auto image = [&folder](int64_t i) { return folder + "/" + std::to_string(i) + ".png"; };
+  const int64_t images = 2 * job.batch_size;
+  for (int64_t i = 0; i < images; ++i) WriteFile(image(i), PngBytes(kSide, kSide, 1, pixels));
+  for (int64_t i = 0; i < job.batches_per_epoch * job.batch_size; ++i) {
+    table += image(i % images) + ",-1e30\n";
   }
   WriteFile(folder + "/images.csv", table);
   json model = json::parse(ReadFile(folder + "/model.json"));
