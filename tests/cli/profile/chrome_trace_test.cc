@@ -15,7 +15,7 @@ TEST(ChromeTraceTest, EverySpanIsACompleteEventOfItsTask) {
   EXPECT_EQ(events[0]["ph"], "M");
   EXPECT_EQ(events[0]["args"]["name"], "worker 3");
   EXPECT_EQ(events[1]["ph"], "X");
-  EXPECT_EQ(events[1]["name"], "read");
+  EXPECT_EQ(events[1]["name"], "data");
   EXPECT_EQ(events[1]["cat"], "phase");
   EXPECT_EQ(events[1]["args"]["batch"], 7);
   EXPECT_EQ(events[4]["name"], "dense");
@@ -25,7 +25,7 @@ TEST(ChromeTraceTest, EverySpanIsACompleteEventOfItsTask) {
 TEST(ChromeTraceTest, TimesAreMicrosecondsFromTheFirstSpanOnOneClock) {
   const auto trace = nlohmann::json::parse(ChromeTrace(ExampleProfile()));
   const auto& events = trace["traceEvents"];
-  // The worker's read begins 5100 ns after the epoch, the second update of the ps after 6005 ns.
+  // The worker's data phase begins 5100 ns after the epoch, the second update of the ps after 6005 ns.
   EXPECT_DOUBLE_EQ(events[1]["ts"].get<double>(), 0);
   EXPECT_DOUBLE_EQ(events[1]["dur"].get<double>(), 0.01);
   EXPECT_DOUBLE_EQ(events[13]["ts"].get<double>(), 0.905);
