@@ -25,7 +25,8 @@ TEST(ChromeTraceTest, EverySpanIsACompleteEventOfItsTask) {
 TEST(ChromeTraceTest, TimesAreMicrosecondsFromTheFirstSpanOnOneClock) {
   const auto trace = nlohmann::json::parse(ChromeTrace(ExampleProfile()));
   const auto& events = trace["traceEvents"];
-  // The worker's data phase begins 5100 ns after the epoch, the second update of the ps after 6005 ns.
+  // The worker's data phase begins 5100 ns after the epoch, the second update of the ps after 6005
+  // ns.
   EXPECT_DOUBLE_EQ(events[1]["ts"].get<double>(), 0);
   EXPECT_DOUBLE_EQ(events[1]["dur"].get<double>(), 0.01);
   EXPECT_DOUBLE_EQ(events[13]["ts"].get<double>(), 0.905);
