@@ -22,7 +22,7 @@ from keras_files_test import compare, predictions, run_all
 
 # Models whose layers are in a model, or that have masks: Keras 3 has other objects than the export.
 OTHER_OBJECTS = ["shared_and_nested", "stacked_cells", "embedding", "masked_states", "masked_stack",
-                 "merged_masks", "masking"]
+                 "merged_masks", "masked_ends", "masking"]
 # Keras 3 leaves their variables out of checkpoints.
 STACKED_CELLS = ["stacked_cells", "masked_stack"]
 
