@@ -279,12 +279,13 @@ class CsvFileThatHangs : public GrayFailures {
   std::string log() { return cluster_.folder("log.csv"); }
   FaultyFiles& files() { return cluster_.FilesOf("chief", 0); }
 
-  CommandResult SubmitLogged(const std::string& log) {
+  // Writes the job and its data to a folder, whose data a running job must not read.
+  CommandResult SubmitLogged(const std::string& log, const std::string& folder = "job") {
     CountingJob job = EndlessCountingJob();
     job.batches_per_epoch = 500;
     job.more = absl::StrCat(R"({"callbacks": [{"name": "csv_logger", "filename": ")", log,
                             R"("}], "checkpoint": {"every_epochs": 100}})");
-    return cluster_.Cairn({"submit", WriteCountingJob(job, cluster_.folder("job"))});
+    return cluster_.Cairn({"submit", WriteCountingJob(job, cluster_.folder(folder))});
   }
   void Hang(const std::string& operation) {
     const int fired = files().fired();
@@ -341,11 +342,12 @@ TEST_P(CsvFileThatHangs, DoesNotKeepAJobFromBeingCancelledAndResumed) {
     return Status().dump().find("has not answered") != std::string::npos;
   })) << Status();
   // Clients that need the file are told at once.
-  const CommandResult refused = SubmitLogged(log());
-  EXPECT_EQ(refused.exit_code, 1);
+  const CommandResult refused = SubmitLogged(log(), "refused");
+  EXPECT_EQ(refused.exit_code, 2);
   EXPECT_NE(refused.errors.find("/log.csv: has not answered for"), std::string::npos)
       << refused.errors;
-  ASSERT_EQ(cluster_.Cairn({"cancel", "1"}).exit_code, 0);
+  const CommandResult cancelled = cluster_.Cairn({"cancel", "1"});
+  ASSERT_EQ(cancelled.exit_code, 0) << cancelled.errors;
   const CommandResult early = cluster_.Cairn({"resume", "1"});
   EXPECT_NE(early.exit_code, 0);
   EXPECT_NE(early.errors.find("/log.csv: has not answered for"), std::string::npos) << early.errors;
