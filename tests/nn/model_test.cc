@@ -114,6 +114,22 @@ TEST(ModelTest, AttentionRemovesTheMaskOfItsInputsForTheNextOne) {
   EXPECT_EQ(masks(6), std::vector<int>({0}));
 }
 
+TEST(ModelTest, AJoinOfASequenceWhoseMaskAttentionHasRemovedIsRefusedByTheNextOne) {
+  const std::string attention = R"({"num_heads": 1, "key_dim": 2})";
+  std::vector<TestLayer> layers = {
+      {"ids", "InputLayer", R"({"batch_shape": [null, 3], "dtype": "int32"})"},
+      {"table", "Embedding", R"({"input_dim": 7, "output_dim": 2, "mask_zero": true})"},
+      {"first", "MultiHeadAttention", attention, {"table", "table"}},
+      {"joined", "Concatenate", R"({"axis": 1})", {"table", "first"}},
+      {"last", "GRU", R"({"units": 2})"}};
+  EXPECT_TRUE(Model::Create(SpecOf(layers)).ok());
+  layers.back() = {"last", "MultiHeadAttention", attention, {"joined", "joined"}};
+  EXPECT_EQ(
+      Model::Create(SpecOf(layers)).status().message(),
+      "layer 'last' (MultiHeadAttention): its input joins sequences, from one of which another "
+      "MultiHeadAttention has removed the mask (in Keras 3); that is not supported");
+}
+
 // An invalid model and what the error message must contain.
 struct BadModel {
   std::string name;

@@ -16,6 +16,16 @@ int64_t RecordsOf(const ZippedPart& part) {
   return part.part.dataset.examples() + part.damaged.count();
 }
 
+// True if the places, which come with the plan, ascend and are places of the records.
+bool AreOfRecords(const proto::DamagedRecords& damaged, int64_t records) {
+  int64_t next = 0;
+  for (const int64_t place : damaged.places()) {
+    if (place < next || place >= records) return false;
+    next = place + 1;
+  }
+  return true;
+}
+
 absl::Status CheckCounts(const std::vector<ZippedPart>& parts) {
   for (size_t i = 0; i < parts.size(); ++i) {
     const proto::DamagedRecords& damaged = parts[i].damaged;
@@ -25,6 +35,11 @@ absl::Status CheckCounts(const std::vector<ZippedPart>& parts) {
                        "]: nobody knows how many rows a damaged file has, and so which examples of "
                        "the other sources lack them; mend or remove the file: ",
                        damaged.first_error()));
+    }
+    if (!AreOfRecords(damaged, RecordsOf(parts[i]))) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("zip[", i, "]: the plan has damaged records that are none of its ",
+                       Plural(RecordsOf(parts[i]), "record"), "; submit the job again"));
     }
     if (RecordsOf(parts[i]) == RecordsOf(parts[0])) continue;
     return absl::InvalidArgumentError(absl::StrCat(

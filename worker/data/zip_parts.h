@@ -18,7 +18,7 @@ struct ZippedPart {
 
 // Puts the parts of the examples together. An example that is damaged in one source is left out as
 // a whole. InvalidArgument: sources have different numbers of examples, nobody knows which examples
-// are damaged, or none is left.
+// are damaged, places are no places of records, or none is left.
 absl::StatusOr<Dataset> ZipParts(std::vector<ZippedPart> parts);
 
 }  // namespace cairn::worker

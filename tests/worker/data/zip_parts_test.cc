@@ -114,6 +114,17 @@ TEST(ZipPartsTest, SourcesOfDifferentLengthsAreRefused) {
             "source");
 }
 
+TEST(ZipPartsTest, PlacesThatAreNoneOfTheRecordsAreRefused) {
+  for (const std::vector<int64_t>& places :
+       std::vector<std::vector<int64_t>>{{-1, 2}, {2, 5}, {3, 3}, {3, 2}}) {
+    ZippedPart forged = PartOf(1, 5, {2, 3});
+    forged.damaged.mutable_places()->Assign(places.begin(), places.end());
+    EXPECT_EQ(ZipParts({PartOf(0, 5, {}), forged}).status().message(),
+              "zip[1]: the plan has damaged records that are none of its 5 records; submit the job "
+              "again");
+  }
+}
+
 TEST(ZipPartsTest, RowsOfAnUnreadableFileAreNotGuessed) {
   ZippedPart unknown = PartOf(1, 5, {2});
   unknown.damaged.clear_places();
