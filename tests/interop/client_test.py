@@ -137,6 +137,31 @@ class Fit(unittest.TestCase):
             for ours, theirs in zip(model.get_weights(), twin.get_weights()):
                 np.testing.assert_allclose(ours, theirs, atol=1e-4)
 
+    def test_a_schedule_of_the_script(self):
+        """It has no get_config, and its updates are counted from fit to fit."""
+        class Warmup(keras.optimizers.schedules.LearningRateSchedule):
+            def __init__(self, scale=1.0):
+                self._scale = scale
+
+            def __call__(self, step):
+                step = keras.ops.cast(step, "float32")
+                return self._scale * keras.ops.minimum(keras.ops.rsqrt(step + 1), step / 8)
+
+        x, y = examples(100)
+        model, twin = network(), network()
+        twin.set_weights(model.get_weights())
+        fit = {"batch_size": 32, "shuffle": False, "verbose": 0}
+        for each in model, twin:
+            each.compile(keras.optimizers.SGD(Warmup()), "sparse_categorical_crossentropy")
+        for epochs in 2, 1:
+            twin.fit(x, y, epochs=epochs, **fit)
+            cluster.fit(model, x, y, epochs=epochs, **fit)
+            for ours, theirs in zip(model.get_weights(), twin.get_weights()):
+                np.testing.assert_allclose(ours, theirs, atol=1e-4)
+        model.compile(keras.optimizers.SGD(Warmup(float("nan"))), "sparse_categorical_crossentropy")
+        with self.assertRaisesRegex(cairn.NotSupported, "schedule Warmup returns nan for update 0"):
+            cluster.fit(model, x, y, **fit)
+
     def test_updates_of_the_best_epoch(self):
         x, y = examples()
         model = network()

@@ -204,6 +204,7 @@ class Cluster:
             job["steps_per_epoch"] = steps * parts
 
         before = self._continued(model)
+        schedule = translation.own_schedule(model.optimizer)
         folder = self._make_folder(job["name"])
         job_file = os.path.join(folder, "job.json")
         csv_file = None
@@ -212,14 +213,15 @@ class Cluster:
                 csv_file = os.path.join(folder, "epochs.csv")
                 job.setdefault("callbacks", []).append(
                     {"name": "csv_logger", "filename": csv_file})
-            job["model"] = model_files.write_model(lookups.model, lookups.rebuilt, folder)
+            with translation.serializable(model.optimizer):
+                job["model"] = model_files.write_model(lookups.model, lookups.rebuilt, folder)
             self._write_data(job, folder, lookups, objectives, inputs, y, sample_weight,
                              validation_split, validation, class_weight, validation_steps,
                              validation_batch_size or batch_size)
             if "validation" in job or "validation_fraction" in job:
                 job["validation_freq"] = validation_freq if isinstance(validation_freq, int) \
                     else list(validation_freq)
-            _write_job(job, job_file, rates, steps, before)
+            _write_job(job, job_file, rates, steps, before, schedule)
             run = keras.callbacks.CallbackList(
                 local_callbacks, add_history=True, add_progbar=verbose != 0, model=model,
                 epochs=epochs, verbose=1 if verbose == "auto" else verbose, steps=steps)
@@ -235,7 +237,7 @@ class Cluster:
                 raise
             warnings.warn(f"the optimizer starts anew: {error}", stacklevel=2)
             before = None
-            _write_job(job, job_file, rates, steps, before)
+            _write_job(job, job_file, rates, steps, before, schedule)
             identifier = self._submit(job_file)
         updates = before.updates if before else 0
         logs = EpochLogs(self.tool, job, objectives, parts, examples, run, csv_file)
@@ -555,11 +557,11 @@ class Cluster:
         return trained.lookups.as_outputs(arrays)
 
 
-def _write_job(job, job_file, rates, steps, before):
+def _write_job(job, job_file, rates, steps, before, schedule):
     """Writes the job file.
 
     rates: of each epoch, by the LearningRateSchedulers; None without any. steps: updates of an epoch.
-    before: the fit whose optimizer continues, or None.
+    before: the fit whose optimizer continues, or None. schedule: of a class of the script, or None.
     """
     job.pop("resume_from", None)
     if before is not None:
@@ -568,6 +570,10 @@ def _write_job(job, job_file, rates, steps, before):
         # The job counts its updates from those of the fit before it.
         job["optimizer"]["learning_rate"] = translation.rates_of_epochs(
             rates, steps, before.updates if before else 0)
+    if schedule is not None:
+        job["optimizer"]["learning_rate"] = translation.rates_of_updates(
+            schedule, before.updates if before else 0,
+            steps * (job["epochs"] - job.get("initial_epoch", 0)))
     with open(job_file, "w", encoding="utf-8") as file:
         json.dump(job, file, indent=1)
 

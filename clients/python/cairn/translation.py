@@ -3,7 +3,9 @@
 Whatever a job file cannot express raises NotSupported with the argument's name and the reason.
 """
 
+import contextlib
 import inspect
+import math
 import re
 
 import keras
@@ -57,6 +59,7 @@ _METRICS = {
     "Hinge": [], "SquaredHinge": [], "CategoricalHinge": [], "KLDivergence": [],
     "CosineSimilarity": [],
 }
+_MOST_RATES = 20000  # Of a schedule of the script.
 DIVIDED_BY_WEIGHTS = "mean_with_sample_weight"
 # Names that are not the class's name in snake case.
 _NAMES = {"KLDivergence": "kl_divergence", "AUC": "auc", "MeanIoU": "mean_iou", "IoU": "iou",
@@ -330,6 +333,35 @@ def objective_fields(compiled, output_names, shapes):
 # ------------------------------------------------------------------------- optimizers and schedules
 
 
+def own_schedule(optimizer):
+    """The optimizer's schedule if it is of a class of the script; else None."""
+    schedule = getattr(optimizer, "_learning_rate", None)
+    is_own = isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule) and \
+        type(schedule).__module__.split(".")[0] != "keras"
+    return schedule if is_own else None
+
+
+def rates_of_updates(schedule, first, updates):
+    """The job's schedule for one of a class of the script, of `updates` updates from `first` on.
+
+    The schedule is a function of the update, so it can be called in advance: its cost is one call for
+    each update.
+    """
+    name = type(schedule).__name__
+    if updates > _MOST_RATES:
+        raise NotSupported(f"learning rate schedule {name} is a class of the script, which is called "
+                           f"for each of the {updates} updates before the job: at most {_MOST_RATES}; "
+                           f"use a schedule of keras.optimizers.schedules, or fit several times")
+    rates = []
+    for update in range(first, first + updates):
+        rate = schedule(keras.ops.convert_to_tensor(update, dtype="int32"))
+        rates.append(float(np.float32(keras.ops.convert_to_numpy(rate))))
+        if not math.isfinite(rates[-1]):
+            raise NotSupported(f"learning rate schedule {name} returns {rates[-1]} for update {update}: "
+                               f"return a finite number")
+    return rates_of_epochs(rates, 1, first)
+
+
 def _schedule(schedule):
     name = _refuse_unknown("learning rate schedule", schedule, _SCHEDULES,
                            f"known are {', '.join(sorted(_SCHEDULES))}")
@@ -338,6 +370,20 @@ def _schedule(schedule):
     if fields.get("warmup_steps") == 0:
         del fields["warmup_steps"]
     return {"name": snake(name), **fields}
+
+
+@contextlib.contextmanager
+def serializable(optimizer):
+    """While it is entered, a schedule of the script has a get_config, which Keras asks for."""
+    schedule = own_schedule(optimizer)
+    if schedule is None:
+        yield
+        return
+    vars(schedule)["get_config"] = dict
+    try:
+        yield
+    finally:
+        del vars(schedule)["get_config"]
 
 
 def _without_decay(optimizer, weights):
@@ -368,14 +414,17 @@ def optimizer_field(optimizer, weights):
     weights: of model_files.named_weights.
     """
     name = _refuse_unknown("optimizer", optimizer, _OPTIMIZERS)
-    config = optimizer.get_config()
+    with serializable(optimizer):
+        config = optimizer.get_config()
     what = f"optimizer {name}"
     if config.get("gradient_accumulation_steps"):
         raise NotSupported(f"{what}: gradient_accumulation_steps is not supported; use "
                            f"fit(strategy='sync', batches_per_update=...)")
     schedule = getattr(optimizer, "_learning_rate", None)
     rate = config.pop("learning_rate")
-    if isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
+    if own_schedule(optimizer):
+        rate = {}  # rates_of_updates has it.
+    elif isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
         rate = _schedule(schedule)
     elif not isinstance(rate, float):
         raise NotSupported(f"{what}: learning_rate is a Python function, which cannot run on the "
