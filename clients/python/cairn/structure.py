@@ -128,7 +128,8 @@ def check(model, methods=("train_step", "test_step", "compute_loss", "compute_me
         if getattr(type(model), method) is not getattr(keras.Model, method):
             raise NotSupported(f"{type(model).__name__} has its own {method}: its Python code cannot "
                                f"run on the cluster; a job computes the model's layers and "
-                               f"compile's loss and metrics")
+                               f"compile's loss and metrics. Remove it, and give another loss to "
+                               f"compile or to add_loss")
 
 
 def _takes_arrays(operation):
