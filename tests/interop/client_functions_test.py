@@ -354,6 +354,46 @@ class Losses(unittest.TestCase):
         with self.assertRaisesRegex(cairn.NotSupported, "class_weight .* several outputs"):
             cluster.fit(model, x, [y, y], class_weight=weights, verbose=0)
 
+    def test_weights_of_steps_and_pixels(self):
+        random = np.random.default_rng(11)
+        images = random.random((48, 4, 4, 3)).astype("float32")
+        classes = random.integers(0, 3, (48, 4, 4, 1))
+        weights = np.array([0.5, 1.0, 2.0], "float32")[classes]
+        model = keras.Sequential([keras.Input((4, 4, 3)), layers.Conv2D(3, 3, padding="same",
+                                                                        activation="softmax")])
+        compiled = {"optimizer": "sgd", "loss": "sparse_categorical_crossentropy",
+                    "metrics": ["accuracy"]}
+        same_as_keras(self, model, compiled, images, classes, epochs=2, batch_size=16,
+                      sample_weight=weights[..., 0], validation_data=(images, classes, weights))
+        np.testing.assert_allclose(
+            cluster.evaluate(model, images, classes, sample_weight=weights, verbose=0),
+            model.evaluate(images, classes, sample_weight=weights, verbose=0), atol=1e-4)
+        rows = images.reshape(48, 16, 3)
+        model = keras.Sequential([keras.Input((16, 3)), layers.Dense(2)])
+        same_as_keras(self, model, {"optimizer": "sgd", "loss": keras.losses.Huber()}, rows,
+                      rows[..., :2], sample_weight=rows[..., 2], validation_split=0.25)
+        model.compile("sgd", "mse", weighted_metrics=["mae"])
+        with self.assertRaisesRegex(cairn.NotSupported, "output dense.* has weighted_metrics"):
+            cluster.fit(model, rows, rows[..., :2], sample_weight=rows[..., 2], verbose=0)
+        model.compile("sgd", "mse")
+        with self.assertRaisesRegex(cairn.NotSupported, r"shape \(examples, 15\), and loss .* 16"):
+            cluster.fit(model, rows, rows[..., :2], sample_weight=rows[:, 1:, 2], verbose=0)
+
+    def test_weights_of_outputs(self):
+        x, y = rows()
+        inputs = keras.Input((8,))
+        outputs = {"a": layers.Dense(1, name="a")(inputs),
+                   "b": layers.Dense(2, activation="softmax", name="b")(inputs)}
+        labels = {"a": y, "b": (y[:, 0] > 0.5).astype("int64")}
+        compiled = {"optimizer": "sgd", "loss": {"a": "mse", "b": "sparse_categorical_crossentropy"},
+                    "loss_weights": {"a": 1.0, "b": 0.3}, "metrics": {"a": ["mae"], "b": ["accuracy"]}}
+        weights = {"a": x[:, 0], "b": x[:, 1]}
+        same_as_keras(self, keras.Model(inputs, outputs), compiled, x, labels, sample_weight=weights)
+        same_as_keras(self, keras.Model(inputs, list(outputs.values())),
+                      {key: value if key == "optimizer" else list(value.values())
+                       for key, value in compiled.items()},
+                      x, list(labels.values()), sample_weight=list(weights.values()))
+
     def test_names_of_metrics(self):
         def MyMetric(y_true, y_pred):
             return ops.abs(y_true - y_pred)

@@ -23,7 +23,7 @@ from cairn.callbacks import Hook, Stopped, checkpoints_to_keep
 from cairn.data import DataFolder, as_arrays, from_batches, is_files, shape_of, split
 from cairn.epochs import EpochLogs, needs_csv
 from cairn.errors import CairnError, NotSupported
-from cairn.objectives import Objectives
+from cairn.objectives import Objectives, are_for_elements
 from cairn.texts import Lookups
 from cairn.tool import Tool
 
@@ -168,7 +168,13 @@ class Cluster:
         if validation_data is not None:
             validation = _validation(validation_data, model, lookups, validation_steps)
         precision = translation.precision_of(model)
-        objectives = Objectives(compiled, y)
+        element_weights = None
+        if sample_weight is not None and are_for_elements(sample_weight):
+            element_weights, sample_weight = sample_weight, None
+            if class_weight is not None:
+                raise NotSupported("class_weight is given, and sample_weight is not one number for each "
+                                   "example: multiply it by the weights of the classes")
+        objectives = Objectives(compiled, y, element_weights)
         lookups.cut(inputs, x, objectives, validation[0] if validation else ())
         if not model.built:
             _build_with_texts(model, texts)
@@ -215,7 +221,7 @@ class Cluster:
                     {"name": "csv_logger", "filename": csv_file})
             with translation.serializable(model.optimizer):
                 job["model"] = model_files.write_model(lookups.model, lookups.rebuilt, folder)
-            self._write_data(job, folder, lookups, objectives, inputs, y, sample_weight,
+            self._write_data(job, folder, lookups, objectives, inputs, y, sample_weight, element_weights,
                              validation_split, validation, class_weight, validation_steps,
                              validation_batch_size or batch_size)
             if "validation" in job or "validation_fraction" in job:
@@ -325,11 +331,11 @@ class Cluster:
     def _remove(self, folder):
         shutil.rmtree(folder, ignore_errors=True)
 
-    def _write_data(self, job, folder, lookups, objectives, inputs, y, sample_weight,
+    def _write_data(self, job, folder, lookups, objectives, inputs, y, sample_weight, element_weights,
                     validation_split, validation_data, class_weight, validation_steps,
                     validation_batch_size):
         """Sets the job's data fields."""
-        inputs, labels = _examples(lookups, objectives, inputs, "y", y)
+        inputs, labels = _examples(lookups, objectives, inputs, "y", y, element_weights)
         weights = [] if sample_weight is None else _weights(sample_weight)
         classes = None
         if class_weight is not None:
@@ -344,9 +350,10 @@ class Cluster:
         validation = None
         if validation_data is not None:
             x, y, weights_of_validation, size = validation_data
+            weights_of_validation, elements = _divided_weights(objectives, weights_of_validation)
             if weights_of_validation:
                 objectives.check_weights()
-            validation = (*_examples(lookups, objectives, x, "validation_data[1]", y),
+            validation = (*_examples(lookups, objectives, x, "validation_data[1]", y, elements),
                           weights_of_validation)
             validation_batch_size = size or validation_batch_size
         elif validation_split:
@@ -514,8 +521,9 @@ class Cluster:
         if dataset is not None:
             x, y, sample_weight, batch_size = dataset[:4]
         objectives = trained.objectives
-        inputs, labels = _examples(trained.lookups, objectives, _looked_up(model, trained, x), "y", y)
-        weights = [] if sample_weight is None else _weights(sample_weight)
+        weights, elements = _divided_weights(objectives, sample_weight)
+        inputs, labels = _examples(trained.lookups, objectives, _looked_up(model, trained, x), "y", y,
+                                   elements)
         if weights:
             objectives.check_weights()
         with tempfile.TemporaryDirectory(dir=self._data.folder) as folder:
@@ -561,7 +569,7 @@ def _write_job(job, job_file, rates, steps, before, schedule):
     """Writes the job file.
 
     rates: of each epoch, by the LearningRateSchedulers; None without any. steps: updates of an epoch.
-    before: the fit whose optimizer continues, or None. schedule: of a class of the script, or None.
+    before: the fit whose optimizer continues, or None.
     """
     job.pop("resume_from", None)
     if before is not None:
@@ -652,13 +660,16 @@ def _looked_up(model, trained, x):
     return trained.lookups.look_up("x", arrays)
 
 
-def _examples(lookups, objectives, inputs, what, y):
-    """(inputs, labels) of the job's model. y: as fit takes it; it is `what` in errors."""
+def _examples(lookups, objectives, inputs, what, y, weights):
+    """(inputs, labels) of the job's model. y: as fit takes it; it is `what` in errors.
+
+    weights: that the job's model computes with, or None.
+    """
     if y is None and objectives.need_labels:
         raise NotSupported(f"{what} is missing: the loss and the metrics take it")
     labels = None if y is None else as_arrays(what, y, objectives.output_names)
     examples = shape_of(inputs[0])[0]
-    inputs = lookups.complete(inputs, labels)
+    inputs = lookups.complete(inputs, labels, weights)
     return inputs, objectives.job_labels(labels and _labels(objectives.losses, labels), inputs, examples)
 
 
@@ -677,11 +688,19 @@ def _labels(losses, labels):
 
 
 def _weights(sample_weight):
-    if isinstance(sample_weight, dict) or (isinstance(sample_weight, (list, tuple)) and
-                                           sample_weight and hasattr(sample_weight[0], "shape")):
-        raise NotSupported("sample_weight for each output is not supported: a job's weights are "
-                           "for all outputs")
     return as_arrays("sample_weight", sample_weight, ["sample_weight"])
+
+
+def _divided_weights(objectives, sample_weight):
+    """(weights of examples, weights that the job's model computes with), of other data than training."""
+    if sample_weight is None:
+        return [], None
+    if objectives.has_weights:
+        return [], sample_weight
+    if are_for_elements(sample_weight):
+        raise NotSupported("sample_weight is not one number for each example, and the training has none "
+                           "like it: give fit a sample_weight of this kind, of ones for example")
+    return _weights(sample_weight), None
 
 
 def _validation(validation_data, model, lookups, steps):
@@ -693,7 +712,7 @@ def _validation(validation_data, model, lookups, steps):
         raise NotSupported("validation_data is not (x, y) or (x, y, sample_weight): the workers "
                            "read the data themselves; give arrays, or the names of .npy files")
     x, y = validation_data[:2]
-    weights = _weights(validation_data[2]) if len(validation_data) == 3 else []
+    weights = validation_data[2] if len(validation_data) == 3 else None
     inputs = as_arrays("validation_data[0]", x, structure.input_names(model, x), lookups.takes_text)
     return (lookups.look_up("validation_data[0]", inputs), y, weights,
             dataset.batch_size if dataset is not None else None)

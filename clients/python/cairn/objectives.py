@@ -171,12 +171,32 @@ def _name_of(metric):
     return metric if isinstance(metric, str) else compile_utils.get_metric(metric, None, None).name
 
 
-class Objectives:
-    """The objectives of a model. y: as fit takes it."""
+def are_for_elements(sample_weight):
+    """True if fit's sample_weight is no number for each example: the job's model computes with it."""
+    if isinstance(sample_weight, dict) or _is_list_of_arrays(sample_weight):
+        return True
+    shape = np.shape(sample_weight) if isinstance(sample_weight, (list, tuple)) and \
+        not is_files(sample_weight) else shape_of(sample_weight)
+    return any(size != 1 for size in shape[1:])
 
-    def __init__(self, compiled, y):
+
+def _is_list_of_arrays(value):
+    return isinstance(value, (list, tuple)) and any(
+        hasattr(each, "shape") and len(each.shape) > 0 for each in value)
+
+
+class Objectives:
+    """The objectives of a model.
+
+    y: as fit takes it. weights: fit's sample_weight if are_for_elements, else None.
+    """
+
+    def __init__(self, compiled, y, weights=None):
         self._compiled = compiled
         self._y = y
+        self._weights = weights  # As fit takes them, until the model is traced.
+        self.has_weights = weights is not None  # Inputs of the job's model have them.
+        self._weight_shapes = {}  # By the output of the script's model, of those with weights.
         self._values = []
         self._label_shapes = []
         self.whole_inputs = []  # Labels of whole numbers.
@@ -200,8 +220,8 @@ class Objectives:
         metrics = keras.tree.flatten([compiled.get("metrics"), compiled.get("weighted_metrics")])
         self._divides_by_weights = any(
             getattr(each, "reduction", None) == translation.DIVIDED_BY_WEIGHTS for each in losses)
-        self.are_own = any(map(is_own_loss, losses)) or any(map(_own_metric, metrics)) or \
-            any(map(surrogates.loss_needs, losses))
+        self.are_own = self.has_weights or any(map(is_own_loss, losses)) or \
+            any(map(_own_metric, metrics)) or any(map(surrogates.loss_needs, losses))
 
     # ------------------------------------------------------------------------------------- tracing
 
@@ -229,6 +249,10 @@ class Objectives:
             raise NotSupported("y is missing, which the loss takes")
         labels = [] if self._y is None else as_arrays("y", self._y, names)
         self._label_shapes = [shape_of(each)[1:] for each in labels]
+        self._weight_shapes = {i: shape_of(each)[1:] or (1,) for i, each in
+                               enumerate(self._weights_of("sample_weight", self._weights, names))
+                               if each is not None}
+        self._weights = None
         self.whole_inputs = [f"{name}_labels" for name, each in zip(names, labels)
                              if isinstance(each, np.ndarray) and each.dtype.kind in "iub"]
         self._y = None  # Arrays that nobody needs any more.
@@ -250,24 +274,30 @@ class Objectives:
 
     def _trace_functions(self, outputs, names, trace, inputs, add):
         losses, weights = self._losses(names)
+        self._weight_shapes = {i: shape for i, shape in self._weight_shapes.items()
+                               if losses[i] is not None}
         metrics = self._metrics(names)
         for i, (name, tensor) in enumerate(zip(names, outputs)):
             given_metrics = {field: metrics[field][i] for field in metrics}
             own = self._own_metrics(given_metrics, i, name)
             surrogate = surrogates.of_loss(losses[i], tensor) if i not in self._masks else None
-            if not is_own_loss(losses[i]) and not own and not surrogate and i not in self._masks:
+            if not self._is_traced(losses[i], i) and not own and not surrogate and i not in self._masks:
                 continue
             shape = self._label_shapes[i]
             given = keras.Input(shape or (1,), name=f"{name}_labels")
             inputs.append(given)
             self._has_labels.append(i)
+            self._check_weights_of(i, name, given_metrics["weighted_metrics"], surrogate)
+            if i in self._weight_shapes:
+                inputs.append(keras.Input(self._weight_shapes[i], name=f"{name}_weights"))
             output = _ScriptOutput(i, name, "" if len(names) == 1 else name + "_", tensor, given,
                                    bool(shape), trace, add)
             report = f"{output.prefix}loss" if output.prefix else ""
             if i in self._masks:
                 surrogate = self._masked_loss(losses[i], output)
-            elif is_own_loss(losses[i]):
-                add(self._loss_of(losses[i], output.labels, tensor, trace),
+            elif self._is_traced(losses[i], i):
+                weight = inputs[-1] if i in self._weight_shapes else None
+                add(self._loss_of(losses[i], output.labels, tensor, trace, weight),
                     _Value(f"{name}_objective", "loss", weights[i], report))
             if surrogate:
                 [about] = self._trace_surrogate(surrogate, output)
@@ -415,10 +445,40 @@ class Objectives:
                                       for each in numbers]))
         self._stateful.append(_StatefulMetric(report, metric, states))
 
-    def _loss_of(self, loss, labels_of, output, trace):
+    def _loss_of(self, loss, labels_of, output, trace, weight):
+        """weight: symbolic, or None."""
         loss = compile_utils.get_loss(loss, labels_of(), output)
-        return _traced(_checked_loss(loss), trace, lambda: loss.call(labels_of(), output),
+        what = _checked_loss(loss)
+        if weight is not None and loss.reduction == translation.DIVIDED_BY_WEIGHTS:
+            raise NotSupported(f"{what}: sample_weight with the reduction mean_with_sample_weight: a job "
+                               f"divides by the number of examples")
+        return _traced(what, trace, lambda: _weighted(what, loss.call(labels_of(), output), weight),
                        _of_one_value if loss.reduction != "sum" else ops.sum)
+
+    def _is_traced(self, loss, i):
+        """True if the job's model computes the loss of output i."""
+        return is_own_loss(loss) or i in self._weight_shapes
+
+    @staticmethod
+    def _weights_of(what, weights, names):
+        """The weights of each output: arrays or None."""
+        if weights is None:
+            return [None] * len(names)
+        return [None if each is None else as_arrays(what, each, [what])[0]
+                for each in translation.for_outputs(what, weights, names)]
+
+    def _check_weights_of(self, i, name, weighted_metrics, surrogate):
+        """Raises for weights of output i that the job's model cannot compute with."""
+        if i not in self._weight_shapes:
+            return
+        what = f"sample_weight of steps, pixels or single outputs, and output {name} has"
+        if i in self._masks:
+            raise NotSupported(f"{what} a mask: use an Embedding without mask_zero, and weights of 0")
+        if surrogate:
+            raise NotSupported(f"{what} a loss with ignore_class: give weights of 0 in its place")
+        if weighted_metrics:
+            raise NotSupported(f"{what} weighted_metrics, which a job weighs for each example: use "
+                               f"metrics")
 
     def translated(self, kind_of):
         """kind_of: of the output with a name (Translation.kind_of)."""
@@ -488,7 +548,8 @@ class Objectives:
                             for field in self._metric_fields(each, i)] for what in metrics}
             for what, values in known.items():
                 fields[what].append(values)
-            is_known = losses[i] is not None and not is_own_loss(losses[i]) and not has_surrogate
+            is_known = losses[i] is not None and not self._is_traced(losses[i], i) and \
+                not has_surrogate
             if is_known:
                 loss = translation.loss_field(losses[i])
             else:
@@ -529,7 +590,7 @@ class Objectives:
         is_one = len(self.output_names) == 1
         names = {"loss": "loss", **self._surrogate_names}
         for i, (output, job_output) in enumerate(zip(self.output_names, self.job_outputs)):
-            if not is_one and losses[i] is not None and not is_own_loss(losses[i]) and \
+            if not is_one and losses[i] is not None and not self._is_traced(losses[i], i) and \
                     i not in self._with_surrogate:
                 names[f"{job_output}_loss"] = f"{output}_loss"
             for what in ("metrics", "weighted_metrics"):
@@ -576,18 +637,22 @@ class Objectives:
 
     # ---------------------------------------------------------------------------------------- data
 
-    def label_inputs(self, labels, examples):
-        """The labels that are inputs of the job's model; zeros where labels is None."""
+    def label_inputs(self, labels, examples, sample_weight=None):
+        """The labels and weights that are inputs of the job's model; zeros where labels is None."""
         arrays = []
+        weights = self._weights_of("sample_weight", sample_weight, self.output_names)
         for i in self._has_labels:
             shape = self._label_shapes[i] or (1,)
             if labels is None:
                 arrays.append(np.broadcast_to(np.zeros(shape, np.float32), (examples, *shape)))
-                continue
-            array = labels[i]
-            if isinstance(array, np.ndarray):
-                array = array.reshape(len(array), *shape).astype(np.float32)
-            arrays.append(array)
+            else:
+                array = labels[i]
+                if isinstance(array, np.ndarray):
+                    array = array.reshape(len(array), *shape).astype(np.float32)
+                arrays.append(array)
+            if i in self._weight_shapes:
+                arrays.append(_weights_as(self._weight_shapes[i], weights[i], examples,
+                                          self.output_names[i]))
         return arrays
 
     def job_labels(self, labels, inputs, examples):
@@ -627,6 +692,42 @@ class Objectives:
         if self._divided or kinds & {MEAN, SUM}:
             raise NotSupported("sample_weight or class_weight with add_loss, or with a loss function "
                                "that returns one number for a batch: give its mean axis=-1")
+
+
+def _weights_as(shape, weights, examples, output):
+    """Weights of `examples` examples, for an input of this shape; None: 1."""
+    if weights is None:
+        return np.broadcast_to(np.float32(1), (examples, *shape))
+    if is_files(weights):
+        return weights
+    if weights.shape == (examples,):
+        weights = weights.reshape(examples, *[1] * len(shape))
+    if weights.shape[1:] in ((*shape, 1), shape[:-1] if shape[-1] == 1 else shape):
+        weights = weights.reshape(len(weights), *shape)
+    if len(weights) != examples or weights.ndim != len(shape) + 1 or \
+            any(size not in (1, there) for size, there in zip(weights.shape[1:], shape)):
+        raise NotSupported(f"sample_weight of output {output} has the shape {weights.shape}, and "
+                           f"{(examples, *shape)} is needed: as of the training")
+    return np.broadcast_to(weights.astype(np.float32), (examples, *shape))
+
+
+def _weighted(what, values, weight):
+    """The values of a loss times the weights, of which one may stand for all elements of an example."""
+    if weight is None:
+        return values
+    shape = tuple(values.shape[1:])
+    weights = tuple(weight.shape[1:])
+    if not values.shape:
+        raise NotSupported(f"{what} returns one number for a batch, and sample_weight has one for each "
+                           f"element: give its mean axis=-1")
+    if weights == (*shape, 1):
+        weight = ops.squeeze(weight, -1)
+    elif weights == (1,):
+        weight = ops.reshape(weight, (-1, *[1] * len(shape)))
+    elif weights != shape:
+        raise NotSupported(f"sample_weight has the shape (examples, {', '.join(map(str, weights))}), and "
+                           f"{what} has values of (examples, {', '.join(map(str, shape))})")
+    return values * weight
 
 
 def _mask_of(mask, labels, inputs):

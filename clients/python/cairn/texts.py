@@ -125,8 +125,11 @@ class Lookups:
         if self.rebuilt:
             self.rebuilt = self.rebuilt._replace(model=None, topology=None, weights=None)
 
-    def complete(self, inputs, labels=None):
-        """All inputs of the job's model. labels: of these examples, if there are any."""
+    def complete(self, inputs, labels=None, sample_weight=None):
+        """All inputs of the job's model. labels: of these examples, if there are any.
+
+        sample_weight: that of which are_for_elements.
+        """
         examples = shape_of(inputs[0])[0]
         for i, shape in self._open.items():
             if not is_files(inputs[i]) and inputs[i].shape[1:] != shape and \
@@ -140,7 +143,8 @@ class Lookups:
         constants = [np.broadcast_to(each, (examples, *each.shape))
                      for each in self.rebuilt.constants]
         zeros = [np.zeros((examples, 1), np.int32)] if self.rebuilt.has_weights_input else []
-        return [*inputs, *constants, *self._objectives.label_inputs(labels, examples), *zeros]
+        return [*inputs, *constants,
+                *self._objectives.label_inputs(labels, examples, sample_weight), *zeros]
 
     def _input(self, position, name, given, array):
         """A symbolic input. The data say what the model does not: `given` is their shape."""
