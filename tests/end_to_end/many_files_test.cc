@@ -86,8 +86,10 @@ class ManyFiles : public ::testing::TestWithParam<int> {
   }
 
   // Writes the job and its examples, which WriteCountingJob writes to x.npy, as other files.
-  static CountingJob RecordsJob(int64_t epochs, const json& order) {
-    CountingJob job = Job(kFiles * kRecordsPerFile / CountingJob().batch_size, epochs, 512);
+  static CountingJob RecordsJob(int64_t epochs, const json& order,
+                                int batch_size = kRecordsPerFile) {
+    CountingJob job = Job(kFiles * kRecordsPerFile / batch_size, epochs, 512);
+    job.batch_size = batch_size;
     const json source = {{"files", "*.tfrecord"}, {"features", "x"}, {"labels", "y"}};
     json more = {{"train", {{"tfrecord", source}}}};
     more.update(order);
@@ -260,6 +262,18 @@ TEST_P(ManyFiles, AFileWithTheRecordsOfABatchIsReadByOneWorker) {
   ASSERT_NO_FATAL_FAILURE(Submit());
   ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
   ExpectOneReading(Readings(".tfrecord", kOpensOfRecords, kOpensOfRecords));
+}
+
+TEST_P(ManyFiles, AFileWithTheRecordsOfSeveralBatchesIsReadByFewWorkers) {
+  const CountingJob job = RecordsJob(/*epochs=*/1, {{"shuffle", false}}, /*batch_size=*/2);
+  WriteRecords(job);
+  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
+  const int64_t readings = Sum(Readings(".tfrecord", kOpensOfRecords, kOpensOfRecords));
+  RecordProperty("readings", static_cast<int>(readings));
+  const int64_t repeated = status_.value("workers_lost", 0) + status_.value("rollbacks", 0);
+  // Near the end, workers without a file of their own help the others.
+  EXPECT_LE(readings, kFiles * (1 + repeated) + 10 * workers());
 }
 
 TEST_P(ManyFiles, RecordsCountOnceInEachEpochWhileWorkersAreKilled) {
