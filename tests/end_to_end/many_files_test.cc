@@ -34,7 +34,7 @@ constexpr int kRecordsPerFile = 8;  // A batch.
 // How often a worker opens a file of records when it reads it: for its fingerprint, to see how it
 // is compressed, and for the records.
 constexpr int kOpensOfRecords = 3;
-// An image is opened once for its fingerprint and its pixels, but twice by the inspection.
+// An image is opened once for its fingerprint and its pixels, but twice for the inspection.
 constexpr int kOpensOfImage = 1;
 // For its fingerprint, and for its rows. DuckDB opens the descriptor again, which has another path.
 constexpr int kOpensOfTable = 2;
@@ -191,6 +191,13 @@ class ManyFiles : public ::testing::TestWithParam<int> {
 
   void Submit() {
     cluster_.StartAll();
+    ASSERT_TRUE(WaitUntil(seconds(60), [&] {
+      int live = 0;
+      for (const json& member : cluster_.Cairn({"cluster", "--json"}).lines()) {
+        live += member.value("role", "") == "worker" && member.value("live", false) ? 1 : 0;
+      }
+      return live == workers();
+    })) << cluster_.Logs();
     const CommandResult result = cluster_.Cairn({"submit", job_file_});
     ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
   }
@@ -221,22 +228,27 @@ class ManyFiles : public ::testing::TestWithParam<int> {
   }
 
   // How often each process has read each data file for training, if a reading opens it `opens`
-  // times. One process has also inspected all files, for which it opened each `inspection` times.
+  // times. One process has also inspected it, for which it opened it `inspection` times.
   Counts Readings(const std::string& extension, int opens, int inspection) const {
     Counts counts;
     std::ifstream record(cluster_.folder("opened"));
     std::string operation, path, other;
+    std::map<std::string, pid_t> inspectors;
     for (pid_t pid = 0; record >> operation >> pid >> path >> other;) {
       const bool is_reader = pid != getpid();  // This process has written the files.
-      if (is_reader && path.starts_with(data()) && path.ends_with(extension)) ++counts[pid][path];
+      if (!is_reader || !path.starts_with(data()) || !path.ends_with(extension)) continue;
+      ++counts[pid][path];
+      // A file is inspected before it is read.
+      inspectors.emplace(path, pid);
     }
-    // No other process has opened as many.
-    const auto inspector = std::max_element(
-        counts.begin(), counts.end(),
-        [](const auto& one, const auto& other) { return Sum(one.second) < Sum(other.second); });
-    if (inspector == counts.end()) return counts;
-    EXPECT_EQ(inspector->second.size(), size_t{kFiles});
-    for (auto& [file, count] : inspector->second) count -= inspection;
+    EXPECT_EQ(inspectors.size(), size_t{kFiles});
+    std::map<pid_t, int> inspected;
+    for (const auto& [file, pid] : inspectors) {
+      counts[pid][file] -= inspection;
+      ++inspected[pid];
+    }
+    // All workers have inspected a part of the files.
+    EXPECT_EQ(inspected.size(), static_cast<size_t>(workers()));
     // Rounded up: a process that is killed has begun to read.
     for (auto& [pid, files] : counts) {
       for (auto& [file, count] : files) count = (count + opens - 1) / opens;
