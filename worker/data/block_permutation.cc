@@ -29,7 +29,8 @@ int64_t BlockPermutation::PlaceOf(int64_t index) const {
 int64_t BlockPermutation::At(int64_t index) const {
   const int64_t group = PlaceOf(index) / job::kShuffleBlocksMixed;
   const int64_t first = NumbersBefore(group * job::kShuffleBlocksMixed);
-  const int64_t end = NumbersBefore(std::min((group + 1) * job::kShuffleBlocksMixed, blocks_.size()));
+  const int64_t end =
+      NumbersBefore(std::min((group + 1) * job::kShuffleBlocksMixed, blocks_.size()));
   // Permutes the indices within the group, then maps the result through the order of the blocks.
   const Permutation mixed(end - first, DeriveKey(key_, static_cast<uint64_t>(group)));
   const int64_t mixed_index = first + mixed.At(index - first);
