@@ -19,6 +19,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/log_control.h"
 #include "common/logging.h"
 #include "common/mutex.h"
 #include "common/nearest_name.h"
@@ -190,7 +191,8 @@ absl::Status HitFailpoint(int index) {
   }
   switch (point.action) {
     case Action::kCrash:
-      // As an unexpected end: no destructor and no exit handler runs.
+      // As an unexpected end: no destructor and no exit handler runs. But the log says why.
+      FlushLog(absl::Seconds(10));
       kill(getpid(), SIGKILL);
       pause();
       break;

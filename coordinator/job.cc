@@ -85,17 +85,9 @@ void Job::Activate(EventTime now, Outbox* outbox) {
 }
 
 void Job::AdvanceInspection(Outbox* outbox) {
-  // Workers read the data, so one of them counts it: the coordinator may have no access to it. If
-  // this worker is lost, another one is asked.
   std::vector<TaskId> workers = workers_.Live(/*with_evaluators=*/false);
   std::erase_if(workers, [this](TaskId worker) { return workers_.IsStuck(worker); });
-  if (inspector_.has_value() || workers.empty()) return;
-  inspector_ = workers.front();
-  proto::Command command;
-  command.mutable_inspect()->set_job_id(id());
-  *command.mutable_inspect()->mutable_job() = journaled_.job();
-  *command.mutable_inspect()->mutable_model() = record().model();
-  outbox->Send(*inspector_, std::move(command));
+  inspection_.Advance(record(), journaled_.job(), workers, outbox);
 }
 
 void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, EventTime now,
@@ -103,14 +95,19 @@ void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, EventTime
   // The reply of a worker that was stuck is as good as that of its successor: the first one counts.
   if (!Inspecting()) return;
   if (!reply.error().empty() && !reply.transient()) return Fail(reply.error(), now, outbox);
-  if (inspector_ == worker) inspector_.reset();
+  inspection_.Release(worker);
   if (!reply.error().empty()) {
     journaled_.Note(absl::StrCat(worker.Name(), " could not read the data: ", reply.error()), now);
     return workers_.Failed(worker, reply.error(), /*transient=*/true, now.monotonic);
   }
+  if (reply.has_survey()) {
+    const absl::Status status = inspection_.OnSurveyed(worker, reply.survey());
+    return status.ok() ? void() : Fail(std::string(status.message()), now, outbox);
+  }
+  if (!inspection_.asked_for_all()) return;
   absl::StatusOr<proto::JobPlan> plan = job::MakeJobPlan(record(), reply);
   if (!plan.ok()) return Fail(std::string(plan.status().message()), now, outbox);
-  inspector_.reset();
+  inspection_ = DataInspection();
   NoteDamaged("training", plan->data().train_damaged(), now);
   NoteDamaged("validation", plan->data().validation_damaged(), now);
   journaled_.SetPlan(*std::move(plan), outbox);
@@ -393,7 +390,7 @@ void Job::WorkerGone(TaskId worker, EventTime now, Outbox* outbox) {
   leases_.erase(worker);
   buffered_reports_.Forget(worker);
   workers_.Forget(worker);
-  if (inspector_ == worker) inspector_.reset();
+  inspection_.Release(worker);
   if (Inspecting()) return;
   journaled_.run().set_workers_lost(journaled_.run().workers_lost() + 1);
   journaled_.Note(absl::StrCat(worker.Name(), " is gone; its batches go to others"), now);
@@ -545,7 +542,7 @@ void Job::OnPsHeartbeat(uint32_t ps, const proto::Heartbeat& heartbeat, EventTim
 
 void Job::OnFailure(TaskId worker, const proto::JobFailure& failure, EventTime now) {
   if (!Inspecting() && failure.generation() != journaled_.run().generation()) return;
-  if (inspector_ == worker) inspector_.reset();
+  inspection_.Release(worker);
   if (training_ != nullptr) training_->RemoveWorker(worker);
   journaled_.Note(absl::StrCat("cannot be done by ", worker.Name(), ": ", failure.error()), now);
   workers_.Failed(worker, failure.error(), failure.transient(), now.monotonic);
@@ -600,7 +597,7 @@ void Job::OnWorkerHeartbeat(TaskId worker, EventTime now, Outbox* outbox) {
                               (training_ == nullptr || hangs > training_->Patience());
   const bool stuck = hangs_too_long || IsCutOff(worker);
   if (!workers_.SetStuck(worker, stuck)) return;
-  if (stuck && inspector_ == worker) inspector_.reset();
+  if (stuck) inspection_.Release(worker);
   if (training_ != nullptr) training_->SetStuck(worker, stuck, outbox);
   const std::string doing = members_.ActivityText(worker);
   journaled_.Note(!stuck ? absl::StrCat(worker.Name(), " goes on")
@@ -719,7 +716,7 @@ absl::Status Job::Reopen(EventTime now, Outbox* outbox) {
         EpochCallbacks::CheckFiles(*plan(), journaled_.run(), CsvPatience(members_)));
   }
   workers_.ForgetAll();
-  inspector_.reset();
+  inspection_ = DataInspection();
   lost_ps_.reset();
   loader_.reset();
   history_.reset();
@@ -740,14 +737,19 @@ absl::Status Job::Reopen(EventTime now, Outbox* outbox) {
 std::string Job::WaitingFor() const {
   const std::string missing = MissingPs();
   if (!missing.empty()) return absl::StrCat("for ", missing);
-  if (Inspecting() && !inspector_.has_value()) {
+  const std::vector<TaskId> readers = inspection_.readers();
+  if (Inspecting() && readers.empty()) {
     for (const TaskId worker : workers_.Live(/*with_evaluators=*/false)) {
       return absl::StrCat("for a worker to read the data: ", worker.Name(), " is ",
                           members_.ActivityText(worker));
     }
     return "for workers";
   }
-  if (Inspecting()) return absl::StrCat("for ", inspector_->Name(), " to read the data");
+  if (Inspecting()) {
+    const auto count = static_cast<int64_t>(readers.size());
+    return absl::StrCat("for ", count == 1 ? readers[0].Name() : Plural(count, "worker"),
+                        " to read the data");
+  }
   if (!Restoring()) return "";
   return delayed_ && loader_->complete() ? "for the cluster to stop" : loader_->WaitingFor();
 }

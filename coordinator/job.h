@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "coordinator/data_inspection.h"
 #include "coordinator/eligible_workers.h"
 #include "coordinator/event_time.h"
 #include "coordinator/journaled_job.h"
@@ -99,7 +100,7 @@ class Job {
   proto::JobStatus Status(absl::Duration now);
 
  private:
-  // What the active job does, from its records: first a worker inspects the data, which makes the
+  // What the active job does, from its records: first workers inspect the data, which makes the
   // plan. Then all ps load a checkpoint; or, after a restart of the coordinator, they are asked
   // whether they still have the blocks that they had loaded before. Then it trains.
   bool Inspecting() const { return active_ && !plan().has_value(); }
@@ -153,7 +154,7 @@ class Job {
 
   bool active_ = false;
   bool delayed_ = false;  // By a stop; see DelayTraining.
-  std::optional<TaskId> inspector_;
+  DataInspection inspection_;
   std::optional<JobLoader> loader_;  // Set once there is a plan.
   std::unique_ptr<History> history_;
   std::unique_ptr<Training> training_;

@@ -576,6 +576,11 @@ bool IsOneHot(const proto::DataSource& source, const std::string& output) {
   return source.one_hot() || absl::c_linear_search(source.one_hot_outputs(), output);
 }
 
+bool IsDivisible(const proto::DataSource& source) {
+  const DataFormat* format = FormatOf(source);
+  return format != nullptr && format->is_divisible != nullptr && format->is_divisible(source);
+}
+
 const std::vector<DataFormat>& DataFormats() {
   static const auto* const formats = new std::vector<DataFormat>{
       {.name = "idx",

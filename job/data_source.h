@@ -58,6 +58,9 @@ std::string RowsText(const proto::DataSource& source);
 // True if the labels of this output are class labels to be one-hot encoded.
 bool IsOneHot(const proto::DataSource& source, const std::string& output);
 
+// Whether workers may inspect a part of the source's files each.
+bool IsDivisible(const proto::DataSource& source);
+
 // All formats, in the order of messages.
 const std::vector<DataFormat>& DataFormats();
 

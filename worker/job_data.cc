@@ -15,6 +15,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/failpoint.h"
+#include "common/plural.h"
 #include "common/printable.h"
 #include "common/random.h"
 #include "common/status_macros.h"
@@ -226,13 +227,64 @@ absl::Status CheckShared(const proto::DataSource& source, const proto::DataPlan&
       "name the columns in \"features\": all sources of a mixture share them");
 }
 
+// Checks that the files are those that were inspected. Files with an index are opened later, and
+// checked then; this checks the sizes, without opening them.
+absl::Status CheckFiles(const SourceFiles& files, const Fingerprints& inspected,
+                        const IndexedFiles& index) {
+  if (inspected.empty()) return absl::OkStatus();
+  const std::vector<std::string> names = files.All();
+  if (static_cast<int>(names.size()) != inspected.size()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        names.size(), " data files on this host, ", inspected.size(), " when the job was planned"));
+  }
+  for (int i = 0; i < std::min<int>(index.size(), inspected.size()); ++i) {
+    CAIRN_ASSIGN_OR_RETURN(const uint64_t bytes, FileSize(names[i]));
+    if (bytes == index[i].bytes()) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "data file ", names[i], ": it has ", bytes, " bytes, and had ", index[i].bytes(),
+        " when the job was planned; all workers need the same files, and these must "
+        "not change"));
+  }
+  SourceFiles opened = files;
+  if (!index.empty()) {
+    opened.features.clear();
+    opened.labels.clear();
+  }
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(opened));
+  const int first = static_cast<int>(names.size() - prints.size());
+  for (int i = first; i < inspected.size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(CheckFingerprint(names[i], prints[i - first], inspected[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Dataset> OpenFiles(const proto::DataSource& source, const SourceFiles& files,
+                                  const Fingerprints& inspected, const IndexedFiles& index,
+                                  const proto::DataPlan& plan, const nn::Signature& signature,
+                                  const nn::Objective& objective,
+                                  const std::shared_ptr<DataStorage>& storage,
+                                  Findings* findings = nullptr) {
+  CAIRN_RETURN_IF_ERROR(CheckFiles(files, inspected, index));
+  const PlannedFiles planned = {
+      {index.begin(), index.end()}, {inspected.begin(), inspected.end()}, storage};
+  return OpenSource(source, files, plan, signature, objective, storage.get(), &planned, findings);
+}
+
+// Two lists of files are the same if this is.
+uint64_t NamesHash(const std::vector<std::string>& names) {
+  uint64_t hash = 0;
+  for (const std::string& name : names) hash = XXH3_64bits_withSeed(name.data(), name.size(), hash);
+  return hash;
+}
+
 // ------------------------------------------------------------------------------------ inspection
 
 class Inspection {
  public:
-  Inspection(const proto::Job& job, const JobModel& model, DataStorage* storage,
-             proto::InspectReply* reply)
-      : job_(job), model_(model), storage_(storage), reply_(*reply) {}
+  // `survey`: what workers have found in all training files; null if they are to be read.
+  Inspection(const proto::Job& job, const JobModel& model, const proto::DataSurvey* survey,
+             std::shared_ptr<DataStorage> storage, proto::InspectReply* reply)
+      : job_(job), model_(model), survey_(survey), storage_(std::move(storage)), reply_(*reply) {}
 
   absl::StatusOr<bool> Train() {
     proto::DataPlan& plan = *reply_.mutable_data();
@@ -246,7 +298,7 @@ class Inspection {
     }
     if (!job_.train().zip().empty()) return TrainZip(&plan);
     CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(job_.train(), model_));
-    CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintTraining(files));
     plan.mutable_train_files()->Assign(prints.begin(), prints.end());
     // Before the data are opened: opening CSV encodes text by the vocabularies in the plan.
     ChooseTrainingRows choose;
@@ -255,12 +307,7 @@ class Inspection {
       choose = [this](int64_t rows) { return ChooseRows(job_, job_.train(), rows); };
     }
     CAIRN_RETURN_IF_ERROR(InspectSource(job_.train(), files, choose, &plan));
-    Findings found;
-    CAIRN_ASSIGN_OR_RETURN(Dataset data,
-                           OpenSource(job_.train(), files, plan, model_.data_model(),
-                                      model_.data_objective(), storage_, nullptr, &found));
-    if (found.damaged.count() > 0) *plan.mutable_train_damaged() = WithoutPlaces(found.damaged);
-    plan.mutable_train_index()->Assign(found.index.begin(), found.index.end());
+    CAIRN_ASSIGN_OR_RETURN(Dataset data, OpenTraining(files, &plan));
     CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, data.examples()));
     reply_.set_examples(split.training);
     reply_.set_validation_examples(split.rows - split.training);
@@ -306,7 +353,7 @@ class Inspection {
     Findings found;
     CAIRN_ASSIGN_OR_RETURN(const Dataset data,
                            OpenSource(source, files, plan, model_.data_model(),
-                                      model_.data_objective(), storage_, nullptr, &found));
+                                      model_.data_objective(), storage_.get(), nullptr, &found));
     if (found.damaged.count() > 0) {
       *plan.mutable_validation_damaged() = WithoutPlaces(found.damaged);
     }
@@ -317,6 +364,47 @@ class Inspection {
   }
 
  private:
+  // With a survey, only those of other files are computed.
+  absl::StatusOr<std::vector<uint64_t>> FingerprintTraining(const SourceFiles& files) {
+    if (survey_ == nullptr) return FingerprintFiles(files);
+    const auto listed = static_cast<int64_t>(files.features[0].size());
+    if (listed != survey_->files() || NamesHash(files.features[0]) != survey_->names()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the data files were changed while they were inspected: there were ",
+                       survey_->files(), ", now there are ", listed));
+    }
+    SourceFiles others = files;
+    others.features.clear();
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(others));
+    std::vector<uint64_t> all(survey_->fingerprints().begin(), survey_->fingerprints().end());
+    all.insert(all.end(), prints.begin(), prints.end());
+    return all;
+  }
+
+  // Adds to the plan what is found in the files.
+  absl::StatusOr<Dataset> OpenTraining(const SourceFiles& files, proto::DataPlan* plan) {
+    const proto::DataSource& train = job_.train();
+    if (survey_ == nullptr) {
+      Findings found;
+      CAIRN_ASSIGN_OR_RETURN(Dataset data,
+                             OpenSource(train, files, *plan, model_.data_model(),
+                                        model_.data_objective(), storage_.get(), nullptr, &found));
+      if (found.damaged.count() > 0) *plan->mutable_train_damaged() = WithoutPlaces(found.damaged);
+      plan->mutable_train_index()->Assign(found.index.begin(), found.index.end());
+      return data;
+    }
+    const proto::DamagedRecords& damaged = survey_->damaged();
+    if (damaged.count() > train.skip_damaged()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Plural(damaged.count(), "damaged record"), ", \"skip_damaged\" allows ",
+                       train.skip_damaged(), "; the first: ", damaged.first_error()));
+    }
+    if (damaged.count() > 0) *plan->mutable_train_damaged() = WithoutPlaces(damaged);
+    *plan->mutable_train_index() = survey_->index();
+    return OpenFiles(train, files, plan->train_files(), plan->train_index(), *plan,
+                     model_.data_model(), model_.data_objective(), storage_);
+  }
+
   absl::StatusOr<bool> TrainZip(proto::DataPlan* plan) {
     const proto::DataSource& train = job_.train();
     proto::DamagedRecords damaged;
@@ -372,7 +460,7 @@ class Inspection {
       CAIRN_ASSIGN_OR_RETURN(
           Dataset data,
           OpenSource(source, files, train == nullptr ? plan : FixedFor(number, *train), part,
-                     model_.data_objective(), storage_, nullptr, &found));
+                     model_.data_objective(), storage_.get(), nullptr, &found));
       plan.mutable_train_index()->Assign(found.index.begin(), found.index.end());
       *skipped = found.damaged;
       if (found.damaged.count() == 0) return data;
@@ -405,7 +493,7 @@ class Inspection {
       Findings found;
       CAIRN_ASSIGN_OR_RETURN(Dataset data,
                              OpenSource(source, files, plan, model_.data_model(),
-                                        model_.data_objective(), storage_, nullptr, &found));
+                                        model_.data_objective(), storage_.get(), nullptr, &found));
       CAIRN_RETURN_IF_ERROR(data.CheckSteps());
       if (damaged->count() == 0) damaged->set_first_error(found.damaged.first_error());
       damaged->set_count(damaged->count() + found.damaged.count());
@@ -418,19 +506,57 @@ class Inspection {
 
   const proto::Job& job_;
   const JobModel& model_;
-  DataStorage* const storage_;
+  const proto::DataSurvey* const survey_;
+  const std::shared_ptr<DataStorage> storage_;
   proto::InspectReply& reply_;
 };
+
+// Reads the files of one part of the training data.
+absl::StatusOr<proto::DataSurvey> Survey(const proto::Inspect& inspect, const JobModel& model,
+                                         DataStorage* storage) {
+  const proto::DataSource& train = inspect.job().train();
+  if (!job::IsDivisible(train) || inspect.part() >= inspect.parts()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no part ", inspect.part(), " of ", inspect.parts()));
+  }
+  CAIRN_ASSIGN_OR_RETURN(const SourceFiles all, ListJobFiles(train, model));
+  const std::vector<std::string>& names = all.features[0];
+  proto::DataSurvey survey;
+  survey.set_part(inspect.part());
+  survey.set_files(static_cast<int64_t>(names.size()));
+  survey.set_names(NamesHash(names));
+  const uint64_t begin = names.size() * inspect.part() / inspect.parts();
+  const uint64_t end = names.size() * (inspect.part() + 1) / inspect.parts();
+  if (begin == end) return survey;
+  SourceFiles files;
+  files.features = {{names.begin() + begin, names.begin() + end}};
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
+  survey.mutable_fingerprints()->Assign(prints.begin(), prints.end());
+  const auto label_specs = LabelSpecs(train, model.data_model(), model.data_objective());
+  CAIRN_ASSIGN_OR_RETURN(
+      const SourceArrays found,
+      SurveySource({train, files, proto::DataPlan(), model.data_model(), label_specs, storage}));
+  survey.mutable_index()->Assign(found.index.begin(), found.index.end());
+  *survey.mutable_damaged() = found.damaged;
+  survey.mutable_damaged()->clear_places();
+  return survey;
+}
 
 absl::Status InspectInto(const proto::Inspect& inspect, const DataStorage::Options& options,
                          proto::InspectReply* reply) {
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.inspect"));
   CAIRN_ASSIGN_OR_RETURN(const JobModel model, JobModel::Create(inspect.job(), inspect.model()));
-  DataStorage storage(options);
-  Inspection inspection(inspect.job(), model, &storage, reply);
-  CAIRN_RETURN_IF_ERROR(Within<bool>(FieldOf("train", inspect.job().train()), [&] {
-                          return inspection.Train();
-                        }).status());
+  const auto storage = std::make_shared<DataStorage>(options);
+  const std::string field = FieldOf("train", inspect.job().train());
+  if (inspect.parts() > 0) {
+    CAIRN_ASSIGN_OR_RETURN(*reply->mutable_survey(), Within<proto::DataSurvey>(field, [&] {
+      return Survey(inspect, model, storage.get());
+    }));
+    return absl::OkStatus();
+  }
+  Inspection inspection(inspect.job(), model, inspect.has_survey() ? &inspect.survey() : nullptr,
+                        storage, reply);
+  CAIRN_RETURN_IF_ERROR(Within<bool>(field, [&] { return inspection.Train(); }).status());
   if (!inspect.job().has_validation()) return absl::OkStatus();
   return Within<bool>(FieldOf("validation", inspect.job().validation()),
                       [&] { return inspection.Validation(); })
@@ -438,49 +564,6 @@ absl::Status InspectInto(const proto::Inspect& inspect, const DataStorage::Optio
 }
 
 // --------------------------------------------------------------------------------------- loading
-
-// Checks that the files are those that were inspected. Files with an index are opened later, and
-// checked then; this checks the sizes, without opening them.
-absl::Status CheckFiles(const SourceFiles& files, const Fingerprints& inspected,
-                        const IndexedFiles& index) {
-  if (inspected.empty()) return absl::OkStatus();
-  const std::vector<std::string> names = files.All();
-  if (static_cast<int>(names.size()) != inspected.size()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        names.size(), " data files on this host, ", inspected.size(), " when the job was planned"));
-  }
-  for (int i = 0; i < std::min<int>(index.size(), inspected.size()); ++i) {
-    CAIRN_ASSIGN_OR_RETURN(const uint64_t bytes, FileSize(names[i]));
-    if (bytes == index[i].bytes()) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "data file ", names[i], ": it has ", bytes, " bytes, and had ", index[i].bytes(),
-        " when the job was planned; all workers need the same files, and these must "
-        "not change"));
-  }
-  SourceFiles opened = files;
-  if (!index.empty()) {
-    opened.features.clear();
-    opened.labels.clear();
-  }
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(opened));
-  const int first = static_cast<int>(names.size() - prints.size());
-  for (int i = first; i < inspected.size(); ++i) {
-    CAIRN_RETURN_IF_ERROR(CheckFingerprint(names[i], prints[i - first], inspected[i]));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Dataset> OpenFiles(const proto::DataSource& source, const SourceFiles& files,
-                                  const Fingerprints& inspected, const IndexedFiles& index,
-                                  const proto::DataPlan& plan, const nn::Signature& signature,
-                                  const nn::Objective& objective,
-                                  const std::shared_ptr<DataStorage>& storage,
-                                  Findings* findings = nullptr) {
-  CAIRN_RETURN_IF_ERROR(CheckFiles(files, inspected, index));
-  const PlannedFiles planned = {
-      {index.begin(), index.end()}, {inspected.begin(), inspected.end()}, storage};
-  return OpenSource(source, files, plan, signature, objective, storage.get(), &planned, findings);
-}
 
 absl::StatusOr<Dataset> Open(const proto::DataSource& source, const Fingerprints& inspected,
                              const IndexedFiles& index, const proto::DataPlan& plan,

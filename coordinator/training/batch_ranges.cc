@@ -57,6 +57,15 @@ bool BatchRanges::Contains(int64_t batch) const {
   return it != ranges_.begin() && std::prev(it)->second > batch;
 }
 
+std::optional<std::pair<int64_t, int64_t>> BatchRanges::NextFrom(int64_t batch) const {
+  const auto after = ranges_.upper_bound(batch);
+  if (after != ranges_.begin() && std::prev(after)->second > batch) {
+    return std::pair(batch, std::prev(after)->second);
+  }
+  if (after == ranges_.end()) return std::nullopt;
+  return *after;
+}
+
 int64_t BatchRanges::CountBelow(int64_t limit) const {
   if (empty() || limit >= end()) return size_;
   int64_t count = 0;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <utility>
 
 namespace cairn::coordinator {
 
@@ -29,6 +31,9 @@ class BatchRanges {
   int64_t front() const { return ranges_.begin()->first; }
   // One past the largest member. Requires a non-empty set.
   int64_t end() const { return ranges_.rbegin()->second; }
+  // The first members from `batch` on, which are neighbors: [begin, end). nullopt if there are
+  // none.
+  std::optional<std::pair<int64_t, int64_t>> NextFrom(int64_t batch) const;
   // The number of members below `limit`.
   int64_t CountBelow(int64_t limit) const;
   // The members in [begin, end).

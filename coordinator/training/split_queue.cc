@@ -63,9 +63,16 @@ void SplitQueue::Unlease(Worker* worker, int64_t begin, int64_t end) {
 }
 
 void SplitQueue::ReturnAll(Worker* worker) {
-  open_.Add(worker->leased);
+  Open(worker->leased);
   leased_.Remove(worker->leased);
   worker->leased.Clear();
+}
+
+// Their groups are looked at again: they may be of a worker that is gone.
+void SplitQueue::Open(const BatchRanges& batches) {
+  if (batches.empty()) return;
+  open_.Add(batches);
+  unclaimed_from_ = std::min(unclaimed_from_, batches.front());
 }
 
 bool SplitQueue::Report(TaskId id, const proto::WorkReport& report, absl::Duration now) {
@@ -125,7 +132,7 @@ void SplitQueue::Return(TaskId id, absl::Span<const proto::Split> splits) {
   VisitRuns(splits, options_.total_batches, [&](int64_t begin, int64_t end) {
     const BatchRanges returned = worker.leased.Intersection(begin, end);
     Unlease(&worker, begin, end);
-    open_.Add(returned);
+    Open(returned);
     worker.wanted += returned.size();
   });
 }
@@ -135,6 +142,15 @@ void SplitQueue::Drop(TaskId id) {
   if (it == workers_.end()) return;
   ReturnAll(&it->second);
   workers_.erase(it);
+  // The rest of its groups, of which it may not have had a batch leased.
+  for (auto owner = owners_.begin(); owner != owners_.end();) {
+    if (owner->second != id) {
+      ++owner;
+      continue;
+    }
+    unclaimed_from_ = std::min(unclaimed_from_, options_.groups.Range(owner->first).first);
+    owner = owners_.erase(owner);
+  }
   underserved_.erase(id);
 }
 
@@ -151,7 +167,7 @@ void SplitQueue::Adopt(TaskId id, absl::Span<const proto::Split> splits) {
 void SplitQueue::Reopen(const BatchRanges& batches) {
   BatchRanges lacking = batches;
   lacking.Remove(leased_);
-  open_.Add(lacking);
+  Open(lacking);
 }
 
 int64_t SplitQueue::LowWater() const {
@@ -215,18 +231,60 @@ int64_t SplitQueue::Target(const Worker& worker, int64_t workers) const {
   return std::min(std::clamp(target, kOnHandMin, kOnHandMax), fair_share);
 }
 
+std::optional<std::pair<int64_t, int64_t>> SplitQueue::NextOfOwnGroups(Worker* worker,
+                                                                       int64_t end) const {
+  while (!worker->groups.empty()) {
+    const auto [begin, group_end] = options_.groups.Range(*worker->groups.begin());
+    const auto run = open_.NextFrom(begin);
+    if (run && run->first < group_end) {
+      // Beyond the limit now: so are its later groups.
+      if (run->first >= end) return std::nullopt;
+      return std::pair(run->first, std::min(run->second, group_end));
+    }
+    worker->groups.erase(worker->groups.begin());
+  }
+  return std::nullopt;
+}
+
+std::optional<std::pair<int64_t, int64_t>> SplitQueue::ClaimGroup(TaskId id, Worker* worker,
+                                                                  int64_t end) {
+  // Groups that are done are forgotten.
+  while (!owners_.empty() && options_.groups.Range(owners_.begin()->first).second <= LowWater()) {
+    owners_.erase(owners_.begin());
+  }
+  for (auto run = open_.NextFrom(unclaimed_from_); run && run->first < end;
+       run = open_.NextFrom(unclaimed_from_)) {
+    const int64_t group = options_.groups.Of(run->first);
+    const int64_t group_end = options_.groups.Range(group).second;
+    if (owners_.try_emplace(group, id).first->second == id) {
+      worker->groups.insert(group);
+      return std::pair(run->first, std::min(run->second, group_end));
+    }
+    unclaimed_from_ = group_end;
+  }
+  return std::nullopt;
+}
+
+std::pair<int64_t, int64_t> SplitQueue::NextRun(TaskId id, Worker* worker, int64_t end) {
+  if (!options_.groups.empty()) {
+    if (const auto run = NextOfOwnGroups(worker, end)) return *run;
+    if (const auto run = ClaimGroup(id, worker, end)) return *run;
+  }
+  return *open_.ranges().begin();
+}
+
 // Every column begins at the lowest open batch, so the lowest batches are leased first. A split
 // never crosses an epoch's end: workers read each epoch in its own order.
-void SplitQueue::Take(Worker* worker, int64_t count, int64_t stride, int64_t end,
+void SplitQueue::Take(TaskId id, Worker* worker, int64_t count, int64_t stride, int64_t end,
                       std::vector<proto::Split>* splits) {
   while (count > 0 && AnyOpenBelow(end)) {
-    const int64_t first = open_.front();
+    const auto [first, run_end] = NextRun(id, worker, end);
     const int64_t epoch_end = (first / options_.batches_per_epoch + 1) * options_.batches_per_epoch;
     const int64_t column_end = std::min(end, epoch_end);
     int64_t taken = 0;
     int64_t batch = first;
     if (stride == 1) {
-      taken = std::min({count, column_end - first, open_.ranges().begin()->second - first});
+      taken = std::min({count, column_end - first, run_end - first});
       Lease(worker, first, first + taken);
     } else {
       for (; taken < count && batch < column_end && open_.Contains(batch); batch += stride) {
@@ -254,13 +312,13 @@ std::vector<proto::Split> SplitQueue::Grant(TaskId id, int64_t workers, absl::Du
     // if it has enough on hand.
     const int64_t needed_end = std::min(end, worker.blocked_on);
     const int64_t share = (open_.CountBelow(needed_end) + workers - 1) / workers;
-    Take(&worker, std::min(share, kUnblockMax), /*stride=*/1, needed_end, &splits);
+    Take(id, &worker, std::min(share, kUnblockMax), /*stride=*/1, needed_end, &splits);
   }
   const int64_t target = Target(worker, workers);
   // Topped up only after a quarter is done: one message serves many batches.
   const int64_t on_hand = OnHand(worker);
   const int64_t room = on_hand > target * 3 / 4 ? 0 : std::min(worker.wanted, target - on_hand);
-  Take(&worker, room, stride, end, &splits);
+  Take(id, &worker, room, stride, end, &splits);
   if (OnHand(worker) - on_hand < room) {
     underserved_.insert(id);
   } else {

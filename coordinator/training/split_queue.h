@@ -6,12 +6,14 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "coordinator/task.h"
 #include "coordinator/training/batch_ranges.h"
+#include "job/batch_groups.h"
 #include "job/ledger_state.h"
 #include "proto/coordinator.pb.h"
 
@@ -28,6 +30,9 @@ struct SplitQueueOptions {
   bool synchronous = false;
   int64_t batches_per_update = 1;
   int64_t window = -1;
+  // Of an asynchronous job: batches that one worker should compute, because they read the same
+  // files.
+  job::BatchGroups groups;
   // The time that a worker's leased batches should last, and the number of batches leased until its
   // speed is known.
   absl::Duration on_hand = absl::Seconds(1);
@@ -40,9 +45,12 @@ struct SplitQueueOptions {
 // Assigns batches to workers. Every batch of the job is open, leased to one worker, or done. "Done"
 // is what workers reported; the ledgers overrule it (see Reopen and Reconcile).
 //
-// The lowest open batches are leased first. An asynchronous job leases runs of batches. Where a
-// batch waits for lower ones (synchronous, stale), neighboring batches go to different workers: a
-// lease is a column of every stride-th batch, so that all workers stay close to the low-water mark.
+// The lowest open batches are leased first. An asynchronous job leases runs of batches. If it has
+// groups of batches, a worker claims the lowest group that no other one has claimed, and gets all
+// of it. Only where every group below the limit is claimed does it get batches of another worker's
+// group. Where a batch waits for lower ones (synchronous, stale), neighboring batches go to
+// different workers: a lease is a column of every stride-th batch, so that all workers stay close
+// to the low-water mark.
 //
 // A worker has work while it has batches that it has not pushed yet. Pushed batches of an
 // incomplete synchronous update stay leased but do not count as work: the worker gets more until
@@ -114,6 +122,7 @@ class SplitQueue {
     int64_t done_since = 0;
     absl::Duration granted_at;
     bool lacks_leases = false;
+    std::set<int64_t> groups;  // That it has claimed and that may have open batches.
   };
 
   int64_t AllowedEnd() const;
@@ -125,11 +134,16 @@ class SplitQueue {
   }
   void Measure(Worker* worker, int64_t done, absl::Duration now);
   // Leases to the worker up to `count` open batches below `end`, in columns of every stride-th.
-  void Take(Worker* worker, int64_t count, int64_t stride, int64_t end,
+  void Take(TaskId id, Worker* worker, int64_t count, int64_t stride, int64_t end,
             std::vector<proto::Split>* splits);
+  // The next open batches below `end` that the worker should get, [begin, end). Requires one.
+  std::pair<int64_t, int64_t> NextRun(TaskId id, Worker* worker, int64_t end);
+  std::optional<std::pair<int64_t, int64_t>> NextOfOwnGroups(Worker* worker, int64_t end) const;
+  std::optional<std::pair<int64_t, int64_t>> ClaimGroup(TaskId id, Worker* worker, int64_t end);
   void Lease(Worker* worker, int64_t begin, int64_t end);
   void Unlease(Worker* worker, int64_t begin, int64_t end);
   void ReturnAll(Worker* worker);
+  void Open(const BatchRanges& batches);
 
   const SplitQueueOptions options_;
   BatchRanges open_;
@@ -137,6 +151,10 @@ class SplitQueue {
   BatchRanges leased_;  // Of all workers together.
   std::set<TaskId> underserved_;
   int64_t limit_ = 0;
+  // The claimed groups that are not done.
+  std::map<int64_t, TaskId> owners_;
+  // The open batches below it are in claimed groups.
+  int64_t unclaimed_from_ = 0;
 };
 
 }  // namespace cairn::coordinator

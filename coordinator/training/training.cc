@@ -8,6 +8,7 @@
 #include "cluster/partition_map.h"
 #include "common/failpoint.h"
 #include "coordinator/callbacks/nonfinite_loss.h"
+#include "job/batch_groups.h"
 #include "job/job_plan.h"
 #include "storage/job_records.h"
 
@@ -30,6 +31,10 @@ SplitQueueOptions QueueOptions(const proto::JobPlan& plan) {
   options.synchronous = plan.synchronous();
   options.batches_per_update = plan.batches_per_update();
   options.window = plan.window();
+  // Where a batch waits for lower ones, neighboring batches go to different workers.
+  if (!plan.synchronous() && plan.window() < 0) {
+    options.groups = job::BatchGroups::ForTraining(plan);
+  }
   return options;
 }
 

@@ -299,6 +299,11 @@ bool HasNames(const proto::DataFeature& feature) {
   return feature.has_categorical() ? feature.categorical() : !feature.vocabulary().empty();
 }
 
+bool HasOpenVocabulary(const proto::DataFeature& feature) {
+  if (feature.has_text_vectorization()) return feature.text_vectorization().vocabulary().empty();
+  return HasNames(feature) && !feature.has_hash() && feature.vocabulary().empty();
+}
+
 std::vector<std::string> VocabularyOf(const proto::DataFeature& feature,
                                       const proto::DataPlan& plan) {
   // A vocabulary of the plan may be that of another feature of the column.

@@ -38,6 +38,9 @@ absl::Status CheckFeaturesFit(const std::string& path, const DataFeatures& featu
 // True if the feature's values are names that are replaced by ids.
 bool HasNames(const proto::DataFeature& feature);
 
+// Whether the job file lacks its names or tokens: they are those of the training data.
+bool HasOpenVocabulary(const proto::DataFeature& feature);
+
 // Checks how a text is divided into tokens. `path` is the path of "text_vectorization".
 absl::Status CheckTextVectorization(const std::string& path, const proto::TextVectorization& spec);
 

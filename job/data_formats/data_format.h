@@ -77,6 +77,10 @@ struct DataFormat {
   // Whether its list names folders, for `cairn evaluate --data FOLDER`.
   bool has_folders = false;
 
+  // Whether workers may inspect a part of the files each: what is found in one does not depend on
+  // the others. Null: no.
+  bool (*is_divisible)(const proto::DataSource& source) = nullptr;
+
   // The rest may be null. `path` is the path of the format's field: "train.npy".
 
   // Checks fields other than the lists of files. The source may name none of what is not needed.

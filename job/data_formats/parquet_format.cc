@@ -36,6 +36,12 @@ void Inherit(const proto::DataSource& train, proto::DataSource* validation) {
   *parquet.mutable_labels() = train.parquet().labels();
 }
 
+bool IsDivisible(const proto::DataSource& source) {
+  const proto::ParquetSource& parquet = source.parquet();
+  return absl::c_none_of(parquet.features(), HasOpenVocabulary) &&
+         absl::c_none_of(parquet.labels(), HasOpenVocabulary);
+}
+
 }  // namespace
 
 DataFormat ParquetFormat() {
@@ -49,6 +55,7 @@ DataFormat ParquetFormat() {
       .filters = RowFilters::kReader,
       .has_text = true,
       .has_folders = true,
+      .is_divisible = IsDivisible,
       .check = CheckColumns,
       .check_model = CheckModel,
       .inherit = Inherit};

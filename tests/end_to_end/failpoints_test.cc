@@ -437,6 +437,12 @@ TEST_P(Failpoints, TheSumIsExact) {
               /*wipe=*/point.need == Need::kEmptyDisk);
   if (point.need == Need::kFailedCheckpoint) armed_->Arm("ps", 0, "ps.persist=error@2");
   if (point.need == Need::kTornCut) armed_->Arm("ps", 1, "ps.push=error@61-76");
+  // The job must not end before its profile is taken, or its coordinator is killed.
+  if (point.need == Need::kProfile || point.need == Need::kLostCoordinator) {
+    for (const int worker : {0, 1}) {
+      armed_->Arm("worker", worker, "worker.forward=sleep:30@1-1000000000");
+    }
+  }
   armed_->Watch();
   [&] {
     // Only one worker inspects the data, one that has joined.

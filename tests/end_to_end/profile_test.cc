@@ -135,7 +135,8 @@ class LoadingTest : public ::testing::Test {
 };
 
 TEST_F(LoadingTest, ASourceThatIsSlowToReadIsShownAsReading) {
-  const CountingJob job = Job(/*rows=*/4);
+  CountingJob job = Job(/*rows=*/4);
+  job.batch_size = 32;
   ASSERT_NO_FATAL_FAILURE(Submit(WriteCountingJob(job, cluster_.folder("job"))));
   // A read for each row, and 5 ms more for each read.
   const double slow = 5.0 * static_cast<double>(job.batch_size);

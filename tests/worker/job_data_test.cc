@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <numeric>
 
 #include "gmock/gmock.h"
@@ -779,6 +781,98 @@ TEST(JobDataTest, OnlyFilesWhoseExamplesAreReadAreOpened) {
   EXPECT_GE(five, 5u);
   EXPECT_EQ(InputsOf(*data.train).size(), 45u);
   EXPECT_EQ(FilesOpened() - before, 4 * five);
+}
+
+// What workers find in `parts` parts of the training files, put together.
+proto::DataSurvey SurveyOf(const proto::JobPlan& plan, uint32_t parts) {
+  proto::DataSurvey all;
+  for (uint32_t part = 0; part < parts; ++part) {
+    proto::Inspect inspect = InspectOf(plan);
+    inspect.set_parts(parts);
+    inspect.set_part(part);
+    const proto::InspectReply reply = InspectJob(inspect, {});
+    EXPECT_EQ(reply.error(), "");
+    EXPECT_TRUE(reply.has_survey());
+    EXPECT_EQ(reply.survey().part(), part);
+    const proto::DamagedRecords damaged = reply.survey().damaged();
+    const proto::DamagedRecords before = all.damaged();
+    all.MergeFrom(reply.survey());
+    if (before.count() > 0) all.mutable_damaged()->set_first_error(before.first_error());
+    if (before.count() + damaged.count() > 0) {
+      all.mutable_damaged()->set_count(before.count() + damaged.count());
+    } else {
+      all.clear_damaged();
+    }
+  }
+  return all;
+}
+
+TEST(JobDataTest, FilesThatAreInspectedInPartsGiveTheSamePlan) {
+  const std::string files = TwentyFiles();
+  std::ifstream file(::testing::TempDir() + "/many-f.tfrecord", std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_FALSE(bytes.empty());
+  bytes.back() ^= 1;  // Of the last record's checksum.
+  WriteDataFile("many-f.tfrecord", bytes);
+  for (const std::string& more :
+       {std::string(R"(, "validation_fraction": 0.25})"), std::string("}")}) {
+    std::string job = files + more;
+    const size_t place = job.find(R"("labels")");
+    ASSERT_NE(place, std::string::npos);
+    // In "train", behind "tfrecord".
+    job.insert(job.find("}}", place) + 1, R"(, "skip_damaged": 2, "standardize": true)");
+    const proto::JobPlan plan = LinePlan(job);
+    const proto::InspectReply whole = InspectJob(InspectOf(plan), {});
+    ASSERT_EQ(whole.error(), "");
+    EXPECT_EQ(whole.data().train_damaged().count(), 1);
+    for (const uint32_t parts : {1, 3, 20, 33}) {
+      proto::Inspect inspect = InspectOf(plan);
+      *inspect.mutable_survey() = SurveyOf(plan, parts);
+      EXPECT_EQ(InspectJob(inspect, {}).SerializeAsString(), whole.SerializeAsString()) << parts;
+    }
+  }
+}
+
+TEST(JobDataTest, AnInspectionThatKnowsAllPartsOpensNoFile) {
+  const proto::JobPlan plan = LinePlan(TwentyFiles() + "}");
+  proto::Inspect inspect = InspectOf(plan);
+  *inspect.mutable_survey() = SurveyOf(plan, 4);
+  const uint64_t before = FilesOpened();
+  EXPECT_EQ(InspectJob(inspect, {}).examples(), 60);
+  EXPECT_EQ(FilesOpened(), before);
+}
+
+TEST(JobDataTest, FilesThatChangeWhileTheyAreInspectedAreRefused) {
+  const proto::JobPlan plan = LinePlan(TwentyFiles() + "}");
+  proto::Inspect inspect = InspectOf(plan);
+  *inspect.mutable_survey() = SurveyOf(plan, 4);
+  WriteDataFile("many-z.tfrecord", "");
+  EXPECT_EQ(InspectJob(inspect, {}).error(),
+            "job field train.tfrecord: the data files were changed while they were inspected: "
+            "there were 20, now there are 21");
+  std::filesystem::remove(::testing::TempDir() + "/many-z.tfrecord");
+}
+
+TEST(JobDataTest, MoreDamagedRecordsInAllPartsThanAreAllowedAreRefused) {
+  const proto::JobPlan plan = LinePlan(TwentyFiles() + "}");
+  proto::Inspect inspect = InspectOf(plan);
+  *inspect.mutable_survey() = SurveyOf(plan, 4);
+  inspect.mutable_survey()->mutable_damaged()->set_count(3);
+  inspect.mutable_survey()->mutable_damaged()->set_first_error("the first");
+  EXPECT_EQ(
+      InspectJob(inspect, {}).error(),
+      "job field train.tfrecord: 3 damaged records, \"skip_damaged\" allows 0; the first: the "
+      "first");
+}
+
+TEST(JobDataTest, OnlyDivisibleFilesAreInspectedInParts) {
+  proto::Inspect inspect = InspectOf(LinePlan(TenNumbers("}")));
+  inspect.set_parts(2);
+  EXPECT_THAT(InspectJob(inspect, {}).error(), HasSubstr("there is no part 0 of 2"));
+  inspect = InspectOf(LinePlan(TwentyFiles() + "}"));
+  inspect.set_parts(2);
+  inspect.set_part(2);
+  EXPECT_THAT(InspectJob(inspect, {}).error(), HasSubstr("there is no part 2 of 2"));
 }
 
 TEST(JobDataTest, AnIndexedFileOfAnotherSizeIsNotTheOneThatWasInspected) {

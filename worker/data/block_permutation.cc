@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/random.h"
+#include "job/batch_groups.h"
 
 namespace cairn::worker {
 
@@ -26,9 +27,10 @@ int64_t BlockPermutation::PlaceOf(int64_t index) const {
 }
 
 int64_t BlockPermutation::At(int64_t index) const {
-  const int64_t group = PlaceOf(index) / kBlocksMixed;
-  const int64_t first = NumbersBefore(group * kBlocksMixed);
-  const int64_t end = NumbersBefore(std::min((group + 1) * kBlocksMixed, blocks_.size()));
+  const int64_t group = PlaceOf(index) / job::kShuffleBlocksMixed;
+  const int64_t first = NumbersBefore(group * job::kShuffleBlocksMixed);
+  const int64_t end =
+      NumbersBefore(std::min((group + 1) * job::kShuffleBlocksMixed, blocks_.size()));
   // Permutes the indices within the group, then maps the result through the order of the blocks.
   const Permutation mixed(end - first, DeriveKey(key_, static_cast<uint64_t>(group)));
   const int64_t mixed_index = first + mixed.At(index - first);

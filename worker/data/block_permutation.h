@@ -9,15 +9,13 @@ namespace cairn::worker {
 
 // A pseudo-random permutation of the integers in [0, size) with locality, for shuffling data on
 // disk. The integers are divided into blocks of `block` consecutive ones (the last may be smaller).
-// The blocks are permuted, and then the integers within each group of kBlocksMixed adjacent blocks.
-// A sequential reader accesses only kBlocksMixed blocks at a time.
+// The blocks are permuted, and then the integers within each group of job::kShuffleBlocksMixed
+// adjacent blocks. A sequential reader accesses only the blocks of a group at a time.
 //
 // A pure function of (size, block, key). It takes no memory, and each value takes constant time.
 // Immutable, thread-safe.
 class BlockPermutation {
  public:
-  static constexpr int64_t kBlocksMixed = 32;
-
   // `size` and `block` must be positive.
   BlockPermutation(int64_t size, int64_t block, uint64_t key);
 

@@ -98,6 +98,9 @@ struct DataReader {
   // nothing. `choose` is empty if all rows are for training.
   absl::Status (*inspect)(const proto::DataSource& train, const SourceFiles& files,
                           const ChooseTrainingRows& choose, proto::DataPlan* plan) = nullptr;
+  // Of a format with job::DataFormat::is_divisible: reads some of a source's files, for `index` and
+  // `damaged` of the result.
+  absl::StatusOr<SourceArrays> (*survey)(const ReadRequest& request) = nullptr;
 };
 
 // The most files that are read in parallel.

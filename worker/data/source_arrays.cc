@@ -186,10 +186,10 @@ const std::vector<DataReader>& DataReaders() {
       {.name = "csv", .read = ReadCsv, .inspect = InspectCsv},
       {"cifar10", ReadCifar10},
       {"cifar100", ReadCifar100},
-      {"tfrecord", ReadTfrecord},
+      {.name = "tfrecord", .read = ReadTfrecord, .survey = SurveyTfrecord},
       {"npz", ReadNpz},
-      {"images", ReadImages, ListImages, InspectImages},
-      {"parquet", ReadParquet, ListParquet, InspectParquet},
+      {"images", ReadImages, ListImages, InspectImages, SurveyImages},
+      {"parquet", ReadParquet, ListParquet, InspectParquet, SurveyParquet},
       {"text", ReadText, ListText, InspectText},
   };
   return *readers;
@@ -227,6 +227,13 @@ absl::Status InspectSource(const proto::DataSource& train, const SourceFiles& fi
   CAIRN_ASSIGN_OR_RETURN(const DataReader* const reader, ReaderOf(train));
   return reader->inspect == nullptr ? absl::OkStatus()
                                     : reader->inspect(train, files, choose, plan);
+}
+
+absl::StatusOr<SourceArrays> SurveySource(const ReadRequest& request) {
+  CAIRN_ASSIGN_OR_RETURN(const DataReader* const reader, ReaderOf(request.source));
+  if (reader->survey != nullptr) return reader->survey(request);
+  return absl::InvalidArgumentError(
+      absl::StrCat("files of the format ", reader->name, " are not inspected in parts"));
 }
 
 absl::StatusOr<SourceArrays> ReadSource(const ReadRequest& request) {

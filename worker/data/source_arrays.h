@@ -28,6 +28,10 @@ absl::StatusOr<std::vector<uint64_t>> FingerprintFiles(const SourceFiles& files)
 absl::Status InspectSource(const proto::DataSource& train, const SourceFiles& files,
                            const ChooseTrainingRows& choose, proto::DataPlan* plan);
 
+// Reads some of the files of a divisible source (job::IsDivisible), for `index` and `damaged` of
+// the result. Errors as ReadSource.
+absl::StatusOr<SourceArrays> SurveySource(const ReadRequest& request);
+
 // Reads the files in the format of the source, several in parallel, and selects the rows that its
 // `rows` and `pipeline` choose.
 // InvalidArgument names the file, the expected and the found value; for CSV files, all problems

@@ -21,6 +21,13 @@
 namespace cairn::coordinator {
 namespace {
 
+// The faults of files are those of a preloaded library, which such a build does not call.
+#if defined(CAIRN_THREAD_SANITIZER)
+constexpr bool kStatIsIntercepted = true;
+#else
+constexpr bool kStatIsIntercepted = false;
+#endif
+
 class CsvLoggerTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -106,6 +113,7 @@ TEST_F(CsvLoggerTest, NamesAreQuotedAsInPython) {
 }
 
 TEST_F(CsvLoggerTest, AFileThatCannotBeReachedAtTheStartKeepsItsLines) {
+  if (kStatIsIntercepted) GTEST_SKIP() << "the thread sanitizer replaces stat and open";
   config_.set_append(true);
   WriteFile("epoch,loss,val_loss\r\n0,9.5,NA\r\n");
   const std::string rules = ::testing::TempDir() + "/csv_logger_rules";
@@ -151,6 +159,7 @@ absl::Status FlushAtLast(CsvLogger* log) {
 }
 
 TEST_F(CsvLoggerTest, AFileThatHangsIsNotWaitedForAndGetsItsLinesWhenItAnswers) {
+  if (kStatIsIntercepted) GTEST_SKIP() << "the thread sanitizer replaces stat and open";
   const HangingFile file;
   CsvLogger log = Make();
   log.Start(log.SizeBefore());
@@ -215,6 +224,7 @@ TEST_F(CsvLoggerTest, AWriteThatHangsEndsBeforeTheNextOneOnTheFileAndIsNoChangeB
 
 // Where the job's lines begin is known to the caller, who journals it, before the file changes.
 TEST_F(CsvLoggerTest, AWriteThatNobodyWaitsForDoesNotBeginAtAPlaceThatNobodyKnows) {
+  if (kStatIsIntercepted) GTEST_SKIP() << "the thread sanitizer replaces stat and open";
   config_.set_append(true);
   WriteFile("epoch,loss,val_loss\r\n0,9.5,NA\r\n");
   const std::string before = Text();

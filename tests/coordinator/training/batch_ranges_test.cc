@@ -55,6 +55,15 @@ TEST(BatchRangesTest, BehavesAsASetUnderRandomChanges) {
     ASSERT_EQ(ranges.Contains(limit), truth.contains(limit));
     ASSERT_EQ(ranges.Intersection(begin, end).size(),
               std::distance(truth.lower_bound(begin), truth.lower_bound(end)));
+    const auto next = ranges.NextFrom(limit);
+    const auto first = truth.lower_bound(limit);
+    ASSERT_EQ(next.has_value(), first != truth.end());
+    if (!next) continue;
+    ASSERT_EQ(next->first, *first);
+    for (int64_t batch = next->first; batch < next->second; ++batch) {
+      ASSERT_TRUE(truth.contains(batch));
+    }
+    ASSERT_FALSE(truth.contains(next->second));
   }
   int64_t previous_end = -1;
   for (const auto& [begin, end] : ranges.ranges()) {

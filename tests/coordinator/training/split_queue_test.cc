@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <random>
 #include <set>
 #include <vector>
 
@@ -314,6 +316,96 @@ TEST(SplitQueueTest, TheMedianStepIsThatOfTheWorkersWhoseSpeedIsKnown) {
   }
   EXPECT_EQ(queue.MedianStep(), absl::Seconds(2));
 }
+
+// Groups of 10 batches, two in a pass.
+SplitQueueOptions GroupedOptions(int64_t total) {
+  SplitQueueOptions options = Options(total, 20);
+  options.groups = job::BatchGroups({10, 20});
+  return options;
+}
+
+TEST(SplitQueueTest, AWorkerGetsAWholeGroup) {
+  SplitQueue queue(GroupedOptions(60), BatchRanges(0, 60));
+  queue.SetLimit(60);
+  EXPECT_EQ(Grant(&queue, 0, 4, 2), (std::vector<int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(Grant(&queue, 1, 4, 2), (std::vector<int64_t>{10, 11, 12, 13}));
+  for (const uint32_t worker : {0, 1}) {
+    const int64_t first = 10 * worker;
+    queue.Done(WorkerTask(worker), {first, first + 1, first + 2, first + 3}, kStart);
+  }
+  // The rest of its group, then the lowest that nobody has.
+  EXPECT_EQ(Grant(&queue, 1, 8, 2), (std::vector<int64_t>{14, 15, 16, 17, 18, 19, 20, 21}));
+  EXPECT_EQ(Grant(&queue, 0, 8, 2), (std::vector<int64_t>{4, 5, 6, 7, 8, 9, 30, 31}));
+}
+
+TEST(SplitQueueTest, AWorkerWithoutAGroupHelpsTheOthers) {
+  SplitQueue queue(GroupedOptions(60), BatchRanges(0, 60));
+  queue.SetLimit(20);
+  EXPECT_EQ(Grant(&queue, 0, 4, 3), (std::vector<int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(Grant(&queue, 1, 4, 3), (std::vector<int64_t>{10, 11, 12, 13}));
+  EXPECT_EQ(Grant(&queue, 2, 4, 3), (std::vector<int64_t>{4, 5, 6, 7}));
+}
+
+TEST(SplitQueueTest, TheGroupsOfADeadWorkerAreClaimedByOthers) {
+  SplitQueue queue(GroupedOptions(60), BatchRanges(0, 60));
+  queue.SetLimit(60);
+  EXPECT_EQ(Grant(&queue, 0, 4, 2), (std::vector<int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(Grant(&queue, 1, 4, 2), (std::vector<int64_t>{10, 11, 12, 13}));
+  queue.Done(WorkerTask(0), {0, 1, 2, 3}, kStart);
+  queue.Drop(WorkerTask(0));
+  EXPECT_EQ(Grant(&queue, 2, 8, 2), (std::vector<int64_t>{4, 5, 6, 7, 8, 9, 20, 21}));
+}
+
+// Workers die and return batches at random. Each batch is done once, and without such events each
+// group is computed by one worker, but for those at the end.
+class GroupedQueue : public ::testing::TestWithParam<bool> {};
+
+TEST_P(GroupedQueue, EveryBatchIsDoneOnce) {
+  constexpr int64_t kTotal = 2000;
+  constexpr int64_t kWorkers = 4;
+  const bool with_faults = GetParam();
+  SplitQueueOptions options = Options(kTotal, 500);
+  options.groups = job::BatchGroups({7, 8, 40, 41, 60, 100});
+  SplitQueue queue(options, BatchRanges(0, kTotal));
+  queue.SetLimit(kTotal);
+  std::mt19937 random(3);
+  std::map<uint32_t, std::set<int64_t>> held;
+  std::map<int64_t, std::set<uint32_t>> workers_of;
+  std::set<int64_t> done;
+  while (static_cast<int64_t>(done.size()) < kTotal) {
+    const auto worker = static_cast<uint32_t>(random() % kWorkers);
+    std::set<int64_t>& batches = held[worker];
+    if (with_faults && random() % 50 == 0) {
+      queue.Drop(WorkerTask(worker));
+      batches.clear();
+    }
+    for (const int64_t batch : Grant(&queue, worker, 1 + random() % 8, kWorkers)) {
+      ASSERT_TRUE(batches.insert(batch).second);
+      for (const auto& [other, others] : held) ASSERT_EQ(others.count(batch), other == worker);
+      workers_of[options.groups.Of(batch)].insert(worker);
+    }
+    if (batches.empty()) continue;
+    const int64_t batch = *batches.begin();
+    batches.erase(batch);
+    if (with_faults && random() % 10 == 0) {
+      proto::Split split;
+      split.set_first(batch);
+      split.set_stride(1);
+      split.set_count(1);
+      queue.Return(WorkerTask(worker), {split});
+      continue;
+    }
+    queue.Done(WorkerTask(worker), {batch}, kStart);
+    ASSERT_TRUE(done.insert(batch).second);
+  }
+  EXPECT_EQ(queue.DoneCount(), kTotal);
+  if (with_faults) return;
+  int64_t shared = 0;
+  for (const auto& [group, workers] : workers_of) shared += workers.size() > 1 ? 1 : 0;
+  EXPECT_LE(shared, kWorkers);
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, GroupedQueue, ::testing::Bool());
 
 }  // namespace
 }  // namespace cairn::coordinator

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "job/batch_groups.h"
 
 namespace cairn::worker {
 namespace {
@@ -37,14 +38,14 @@ TEST(BlockPermutationTest, IsAFunctionOfItsArgumentsOnly) {
 
 TEST(BlockPermutationTest, ASequentialReaderNeedsFewBlocksAtATime) {
   const int64_t block = 10;
-  const int64_t group = block * BlockPermutation::kBlocksMixed;
+  const int64_t group = block * job::kShuffleBlocksMixed;
   const auto values = AllOf(100 * group, block, 3);
   std::set<int64_t> before;
   int64_t groups_with_neighbours = 0;
   for (int64_t first = 0; first < static_cast<int64_t>(values.size()); first += group) {
     std::set<int64_t> blocks;
     for (int64_t i = first; i < first + group; ++i) blocks.insert(values[i] / block);
-    EXPECT_EQ(static_cast<int64_t>(blocks.size()), BlockPermutation::kBlocksMixed);
+    EXPECT_EQ(static_cast<int64_t>(blocks.size()), job::kShuffleBlocksMixed);
     for (const int64_t one : blocks) EXPECT_TRUE(before.insert(one).second) << "read again";
     groups_with_neighbours += blocks.count(*blocks.begin() + 1);
   }

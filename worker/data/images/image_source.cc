@@ -452,6 +452,13 @@ absl::Status InspectImages(const proto::DataSource& train, const SourceFiles& /*
   return absl::OkStatus();
 }
 
+absl::StatusOr<SourceArrays> SurveyImages(const ReadRequest& request) {
+  CAIRN_ASSIGN_OR_RETURN(const ImageTarget target, TargetOf(request));
+  SourceArrays found;
+  CAIRN_RETURN_IF_ERROR(Inspect(request, target, &found));
+  return found;
+}
+
 absl::StatusOr<SourceArrays> ReadImages(const ReadRequest& request) {
   CAIRN_ASSIGN_OR_RETURN(const ImageTarget target, TargetOf(request));
   const std::vector<std::string>& files = request.files.features[0];

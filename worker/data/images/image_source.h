@@ -18,6 +18,9 @@ namespace cairn::worker {
 // InvalidArgument: an image cannot be decoded, or more of them than may be skipped; names the file.
 absl::StatusOr<SourceArrays> ReadImages(const ReadRequest& request);
 
+// As DataReader::survey. Labels are not read. Errors as ReadImages.
+absl::StatusOr<SourceArrays> SurveyImages(const ReadRequest& request);
+
 // The image files of a source, as DataReader::list. Errors as ListClassFiles.
 absl::StatusOr<std::vector<std::string>> ListImages(const proto::DataSource& source,
                                                     const std::vector<std::string>& names,

@@ -53,6 +53,27 @@ struct Table {
   bool skips_damaged = false;
 };
 
+absl::StatusOr<Table> TableOf(const ReadRequest& request) {
+  Table table;
+  CAIRN_ASSIGN_OR_RETURN(table.filter, FilterOf(request.source));
+  const proto::ParquetSource& parquet = request.source.parquet();
+  table.skips_damaged = request.source.skip_damaged() > 0;
+  table.encoder = std::make_shared<const FeatureEncoder>(
+      parquet.features(), parquet.labels(), request.source, request.plan, request.model,
+      request.label_specs, Words());
+  CAIRN_RETURN_IF_ERROR(table.encoder->CheckShapes());
+  return table;
+}
+
+// No rows, yet.
+SourceArrays ArraysOf(const FeatureEncoder& encoder) {
+  SourceArrays arrays;
+  arrays.checked = true;
+  arrays.inputs.resize(encoder.inputs());
+  arrays.labels.resize(encoder.targets() - encoder.inputs());
+  return arrays;
+}
+
 // InvalidArgument: some rows of which the metadata speak are missing.
 absl::Status CheckRows(const std::string& path, int64_t rows, int64_t expected) {
   if (rows == expected) return absl::OkStatus();
@@ -361,18 +382,8 @@ absl::StatusOr<std::vector<int64_t>> CountRows(const std::vector<std::string>& f
 }  // namespace
 
 absl::StatusOr<SourceArrays> ReadParquet(const ReadRequest& request) {
-  Table table;
-  CAIRN_ASSIGN_OR_RETURN(table.filter, FilterOf(request.source));
-  const proto::ParquetSource& parquet = request.source.parquet();
-  table.skips_damaged = request.source.skip_damaged() > 0;
-  table.encoder = std::make_shared<const FeatureEncoder>(
-      parquet.features(), parquet.labels(), request.source, request.plan, request.model,
-      request.label_specs, Words());
-  CAIRN_RETURN_IF_ERROR(table.encoder->CheckShapes());
-  SourceArrays result;
-  result.checked = true;
-  result.inputs.resize(table.encoder->inputs());
-  result.labels.resize(table.encoder->targets() - table.encoder->inputs());
+  CAIRN_ASSIGN_OR_RETURN(const Table table, TableOf(request));
+  SourceArrays result = ArraysOf(*table.encoder);
   const bool is_indexed = IsIndexed(request.planned, request.files.features[0].size());
   CAIRN_RETURN_IF_ERROR(is_indexed ? AddDeferred(table, request, &result)
                                    : AddAll(table, request, &result));
@@ -382,6 +393,13 @@ absl::StatusOr<SourceArrays> ReadParquet(const ReadRequest& request) {
       "data file ", request.files.features[0][0],
       request.files.features[0].size() > 1 ? " and the others" : "", ": no row is left",
       table.filter != nullptr ? " for which \"filter\" is true" : ""));
+}
+
+absl::StatusOr<SourceArrays> SurveyParquet(const ReadRequest& request) {
+  CAIRN_ASSIGN_OR_RETURN(const Table table, TableOf(request));
+  SourceArrays found = ArraysOf(*table.encoder);
+  CAIRN_RETURN_IF_ERROR(AddAll(table, request, &found));
+  return found;
 }
 
 absl::StatusOr<std::vector<std::string>> ListParquet(const proto::DataSource& /*source*/,
@@ -399,12 +417,9 @@ absl::Status InspectParquet(const proto::DataSource& train, const SourceFiles& f
   bool wants_tokens = false;
   for (const auto* list : {&train.parquet().features(), &train.parquet().labels()}) {
     for (const proto::DataFeature& column : *list) {
-      const bool has_text =
-          column.has_text_vectorization() && column.text_vectorization().vocabulary().empty();
-      const bool has_names =
-          job::HasNames(column) && !column.has_hash() && column.vocabulary().empty();
-      if (has_text || has_names) surveys.push_back(std::make_unique<ColumnSurvey>(column));
-      wants_tokens |= has_text;
+      if (!job::HasOpenVocabulary(column)) continue;
+      surveys.push_back(std::make_unique<ColumnSurvey>(column));
+      wants_tokens |= column.has_text_vectorization();
     }
   }
   if (surveys.empty()) return absl::OkStatus();

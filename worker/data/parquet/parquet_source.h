@@ -15,6 +15,9 @@ namespace cairn::worker {
 // then be as it was inspected (DataLoss). Errors as ParquetFile and FeatureEncoder.
 absl::StatusOr<SourceArrays> ReadParquet(const ReadRequest& request);
 
+// As DataReader::survey. Errors as ReadParquet, but files may have no rows.
+absl::StatusOr<SourceArrays> SurveyParquet(const ReadRequest& request);
+
 // Folders stand for the .parquet files in them at any depth.
 absl::StatusOr<std::vector<std::string>> ListParquet(const proto::DataSource& source,
                                                      const std::vector<std::string>& names,

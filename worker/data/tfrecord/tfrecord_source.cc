@@ -40,17 +40,35 @@ absl::Status AddAll(const TfrecordEncoder& encoder, const ReadRequest& request, 
                    request.source.skip_damaged(), "; the first: ", damaged.first_error()));
 }
 
+absl::StatusOr<std::shared_ptr<const TfrecordEncoder>> EncoderOf(const ReadRequest& request) {
+  CAIRN_ASSIGN_OR_RETURN(auto condition, RowCondition::Of(request.source));
+  auto encoder = std::make_shared<const TfrecordEncoder>(request.source, request.model,
+                                                         request.label_specs, std::move(condition));
+  CAIRN_RETURN_IF_ERROR(encoder->CheckShapes());
+  return encoder;
+}
+
+// No rows, yet.
+SourceArrays ArraysOf(const TfrecordEncoder& encoder) {
+  SourceArrays arrays;
+  arrays.checked = true;
+  arrays.inputs.resize(encoder.inputs());
+  arrays.labels.resize(encoder.targets() - encoder.inputs());
+  return arrays;
+}
+
 }  // namespace
 
+absl::StatusOr<SourceArrays> SurveyTfrecord(const ReadRequest& request) {
+  CAIRN_ASSIGN_OR_RETURN(const auto encoder, EncoderOf(request));
+  SourceArrays found = ArraysOf(*encoder);
+  CAIRN_RETURN_IF_ERROR(AddAll(*encoder, request, &found));
+  return found;
+}
+
 absl::StatusOr<SourceArrays> ReadTfrecord(const ReadRequest& request) {
-  CAIRN_ASSIGN_OR_RETURN(auto condition, RowCondition::Of(request.source));
-  const auto encoder = std::make_shared<const TfrecordEncoder>(
-      request.source, request.model, request.label_specs, std::move(condition));
-  CAIRN_RETURN_IF_ERROR(encoder->CheckShapes());
-  SourceArrays result;
-  result.checked = true;
-  result.inputs.resize(encoder->inputs());
-  result.labels.resize(encoder->targets() - encoder->inputs());
+  CAIRN_ASSIGN_OR_RETURN(const auto encoder, EncoderOf(request));
+  SourceArrays result = ArraysOf(*encoder);
   const std::vector<std::string>& files = request.files.features[0];
   if (!IsIndexed(request.planned, files.size())) {
     CAIRN_RETURN_IF_ERROR(AddAll(*encoder, request, &result));

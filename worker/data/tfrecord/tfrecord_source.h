@@ -13,6 +13,9 @@ namespace cairn::worker {
 // InvalidArgument: as TfrecordEncoder, or more records are damaged than may be skipped.
 absl::StatusOr<SourceArrays> ReadTfrecord(const ReadRequest& request);
 
+// As DataReader::survey. Errors as ReadTfrecord.
+absl::StatusOr<SourceArrays> SurveyTfrecord(const ReadRequest& request);
+
 }  // namespace cairn::worker
 
 #endif  // CAIRN_WORKER_DATA_TFRECORD_TFRECORD_SOURCE_H_

@@ -1,0 +1,60 @@
+#ifndef CAIRN_COORDINATOR_DATA_INSPECTION_H_
+#define CAIRN_COORDINATOR_DATA_INSPECTION_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "coordinator/outbox.h"
+#include "coordinator/task.h"
+#include "proto/coordinator.pb.h"
+#include "proto/job.pb.h"
+#include "proto/journal.pb.h"
+
+namespace cairn::coordinator {
+
+// Has workers read a job's data before it starts: the coordinator may have no access to them. If
+// the training files are divisible (job::IsDivisible) and there are several workers, each reads
+// parts of them, one at a time. Then one worker reads the rest, knowing what was found in all
+// parts. What a lost worker was to read is read by another. Pure state machine, not thread-safe.
+class DataInspection {
+ public:
+  // Asks those of `workers` that read nothing.
+  void Advance(const proto::JobRecord& record, const proto::Job& job,
+               absl::Span<const TaskId> workers, Outbox* outbox);
+  // A worker has read a part. Ignored if the part was read already. InvalidArgument: it sees other
+  // files than another worker, or its reply is not about the part.
+  absl::Status OnSurveyed(TaskId worker, proto::DataSurvey survey);
+  // The worker reads nothing: it has replied, is gone or is stuck.
+  void Release(TaskId worker);
+
+  // Whether a worker was asked for all that is left, so that its reply ends the inspection.
+  bool asked_for_all() const { return asked_for_all_; }
+  // The workers that read.
+  std::vector<TaskId> readers() const;
+
+ private:
+  struct Part {
+    std::optional<TaskId> reader;
+    std::optional<proto::DataSurvey> found;
+  };
+
+  bool AllFound() const;
+  // Puts the parts together.
+  proto::DataSurvey Merged() const;
+
+  bool is_divided_ = false;
+  std::vector<Part> parts_;  // Empty: one worker reads everything.
+  // The worker that has read a part first; the others must see the same files.
+  std::optional<TaskId> first_;
+  int64_t files_ = 0;
+  uint64_t names_ = 0;
+  std::optional<TaskId> inspector_;
+  bool asked_for_all_ = false;
+};
+
+}  // namespace cairn::coordinator
+
+#endif  // CAIRN_COORDINATOR_DATA_INSPECTION_H_

@@ -1,0 +1,184 @@
+#include "coordinator/data_inspection.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace cairn::coordinator {
+namespace {
+
+using ::testing::HasSubstr;
+
+proto::Job RecordsJob() {
+  proto::Job job;
+  job.mutable_train()->mutable_tfrecord()->add_files("*.tfrecord");
+  return job;
+}
+
+std::vector<TaskId> Workers(uint32_t count) {
+  std::vector<TaskId> workers;
+  for (uint32_t i = 0; i < count; ++i) workers.push_back(WorkerTask(i));
+  return workers;
+}
+
+// What a worker finds in a part of `files` files. File i has i examples, and fingerprint 100 + i.
+proto::DataSurvey Found(const proto::Inspect& inspect, int64_t files) {
+  proto::DataSurvey survey;
+  survey.set_part(inspect.part());
+  survey.set_files(files);
+  survey.set_names(7);
+  const int64_t end = files * (inspect.part() + 1) / inspect.parts();
+  for (int64_t i = files * inspect.part() / inspect.parts(); i < end; ++i) {
+    survey.add_index()->set_examples(i);
+    survey.add_fingerprints(100 + i);
+  }
+  return survey;
+}
+
+class DataInspectionTest : public ::testing::Test {
+ protected:
+  // The commands that are sent, by worker.
+  std::map<uint32_t, proto::Inspect> Advance(uint32_t workers, const proto::Job& job) {
+    proto::JobRecord record;
+    record.set_job_id(3);
+    Outbox outbox;
+    inspection_.Advance(record, job, Workers(workers), &outbox);
+    std::map<uint32_t, proto::Inspect> sent;
+    for (const auto& sending : outbox.commands) {
+      EXPECT_EQ(sending.command.inspect().job_id(), 3u);
+      EXPECT_TRUE(sent.emplace(sending.task.index, sending.command.inspect()).second);
+    }
+    return sent;
+  }
+
+  DataInspection inspection_;
+};
+
+TEST_F(DataInspectionTest, OneWorkerReadsFilesThatAreNotDivisible) {
+  proto::Job job;
+  job.mutable_train()->mutable_npy()->add_features("x.npy");
+  auto sent = Advance(3, job);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].parts(), 0u);
+  EXPECT_FALSE(sent[0].has_survey());
+  EXPECT_TRUE(inspection_.asked_for_all());
+  // Until it is lost.
+  EXPECT_TRUE(Advance(3, job).empty());
+  inspection_.Release(WorkerTask(0));
+  EXPECT_EQ(Advance(3, job).size(), 1u);
+}
+
+TEST_F(DataInspectionTest, OneWorkerAloneReadsEverything) {
+  auto sent = Advance(1, RecordsJob());
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].parts(), 0u);
+}
+
+// Also if one of them is lost, and comes back, in the middle of each of its parts.
+TEST_F(DataInspectionTest, AllWorkersReadPartsAndOneThenKnowsAll) {
+  constexpr int64_t kFiles = 50;
+  std::set<uint32_t> readers;
+  std::map<uint32_t, proto::Inspect> sent = Advance(3, RecordsJob());
+  EXPECT_EQ(sent.size(), 3u);
+  for (int round = 0; !inspection_.asked_for_all(); ++round) {
+    ASSERT_LT(round, 100);
+    std::map<uint32_t, proto::Inspect> asked = std::move(sent);
+    for (const auto& [worker, inspect] : asked) {
+      ASSERT_GT(inspect.parts(), 0u);
+      if (worker == 2 && round % 2 == 0) {
+        inspection_.Release(WorkerTask(worker));
+        continue;
+      }
+      readers.insert(worker);
+      ASSERT_TRUE(inspection_.OnSurveyed(WorkerTask(worker), Found(inspect, kFiles)).ok());
+    }
+    sent = Advance(3, RecordsJob());
+  }
+  EXPECT_EQ(readers.size(), 3u);
+  ASSERT_EQ(sent.size(), 1u);
+  const proto::Inspect& last = sent.begin()->second;
+  EXPECT_EQ(last.parts(), 0u);
+  ASSERT_EQ(last.survey().index_size(), kFiles);
+  for (int i = 0; i < kFiles; ++i) {
+    EXPECT_EQ(last.survey().index(i).examples(), i);
+    EXPECT_EQ(last.survey().fingerprints(i), 100u + i);
+  }
+  EXPECT_EQ(last.survey().files(), kFiles);
+  EXPECT_EQ(last.survey().names(), 7u);
+}
+
+TEST_F(DataInspectionTest, DamagedRecordsAreAddedUpAndTheFirstIsQuoted) {
+  auto sent = Advance(2, RecordsJob());
+  while (!inspection_.asked_for_all()) {
+    // The later parts come first.
+    for (auto each = sent.rbegin(); each != sent.rend(); ++each) {
+      proto::DataSurvey survey = Found(each->second, 16);
+      if (each->second.part() >= 2) {
+        survey.mutable_damaged()->set_count(2);
+        survey.mutable_damaged()->set_first_error("part " + std::to_string(each->second.part()));
+      }
+      ASSERT_TRUE(inspection_.OnSurveyed(WorkerTask(each->first), survey).ok());
+    }
+    sent = Advance(2, RecordsJob());
+  }
+  const proto::DataSurvey& all = sent.begin()->second.survey();
+  EXPECT_EQ(all.damaged().first_error(), "part 2");
+  EXPECT_EQ(all.damaged().count(), 2 * 6);
+}
+
+TEST_F(DataInspectionTest, ALateReplyOfALostWorkerCountsOnce) {
+  const auto sent = Advance(2, RecordsJob());
+  inspection_.Release(WorkerTask(0));
+  const auto again = Advance(2, RecordsJob());
+  ASSERT_EQ(again.at(0).part(), sent.at(0).part());
+  ASSERT_TRUE(inspection_.OnSurveyed(WorkerTask(0), Found(sent.at(0), 16)).ok());
+  ASSERT_TRUE(inspection_.OnSurveyed(WorkerTask(0), Found(sent.at(0), 16)).ok());
+  EXPECT_NE(Advance(2, RecordsJob()).at(0).part(), sent.at(0).part());
+}
+
+TEST_F(DataInspectionTest, WorkersThatSeeOtherFilesAreNamed) {
+  const auto sent = Advance(2, RecordsJob());
+  ASSERT_TRUE(inspection_.OnSurveyed(WorkerTask(0), Found(sent.at(0), 16)).ok());
+  EXPECT_EQ(inspection_.OnSurveyed(WorkerTask(1), Found(sent.at(1), 24)).message(),
+            "all workers need the same data files: worker 1 has 24 for training, worker 0 has 16");
+  proto::DataSurvey renamed = Found(sent.at(1), 16);
+  renamed.set_names(8);
+  EXPECT_EQ(inspection_.OnSurveyed(WorkerTask(1), renamed).message(),
+            "all workers need the same data files: of those for training, worker 1 and worker 0 "
+            "have 16 files with different names");
+}
+
+TEST_F(DataInspectionTest, ForgedRepliesAreRefused) {
+  const auto sent = Advance(2, RecordsJob());
+  proto::DataSurvey survey = Found(sent.at(0), 16);
+  survey.set_part(8);
+  EXPECT_THAT(inspection_.OnSurveyed(WorkerTask(0), survey).message(), HasSubstr("part 8 of 8"));
+  survey = Found(sent.at(0), 16);
+  survey.set_files(-1);
+  EXPECT_THAT(inspection_.OnSurveyed(WorkerTask(0), survey).message(), HasSubstr("-1 data files"));
+  survey = Found(sent.at(0), 16);
+  survey.set_files(INT64_MAX);
+  EXPECT_FALSE(inspection_.OnSurveyed(WorkerTask(0), survey).ok());
+  survey = Found(sent.at(0), 16);
+  survey.add_index();
+  EXPECT_THAT(inspection_.OnSurveyed(WorkerTask(0), survey).message(), HasSubstr("not 2 of part"));
+  survey = Found(sent.at(0), 16);
+  survey.clear_fingerprints();
+  EXPECT_FALSE(inspection_.OnSurveyed(WorkerTask(0), survey).ok());
+  // Nothing has changed: the part is still to be read by worker 0.
+  EXPECT_TRUE(Advance(2, RecordsJob()).empty());
+}
+
+TEST_F(DataInspectionTest, AReplyToNothingIsRefused) {
+  proto::Job job;
+  job.mutable_train()->mutable_npy()->add_features("x.npy");
+  Advance(2, job);
+  EXPECT_FALSE(inspection_.OnSurveyed(WorkerTask(0), proto::DataSurvey()).ok());
+}
+
+}  // namespace
+}  // namespace cairn::coordinator
