@@ -35,6 +35,9 @@ constexpr absl::Duration kLongestPause = absl::Seconds(5);
 // Room is reserved in steps if the server does not say how long an object is.
 constexpr uint64_t kStepBytes = uint64_t{1} << 20;
 constexpr size_t kPageBytesMax = size_t{16} << 20;
+// Of a request without a body.
+constexpr char kEmptyBodySha256[] =
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 constexpr size_t kKeysMax = 10'000'000;
 
 absl::Status Named(const std::string& name, const absl::Status& status) {
@@ -339,6 +342,10 @@ absl::StatusOr<RemoteFiles::Address> RemoteFiles::AddressOf(const std::string& n
   request.region = options_.region;
   request.access_key = options_.access_key;
   request.secret_key = options_.secret_key;
+  // S3 requires the header, which libcurl 7.88 does not add by itself.
+  if (request.is_signed) {
+    request.headers.push_back(absl::StrCat("x-amz-content-sha256: ", kEmptyBodySha256));
+  }
   if (request.is_signed && !options_.session_token.empty()) {
     request.headers.push_back(absl::StrCat("x-amz-security-token: ", options_.session_token));
   }
