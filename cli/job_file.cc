@@ -14,6 +14,7 @@
 #include "cli/output_fields.h"
 #include "common/status_macros.h"
 #include "job/data_source.h"
+#include "job/data_url.h"
 #include "job/job_name.h"
 #include "job/job_numbers.h"
 #include "job/model_objectives.h"
@@ -112,8 +113,11 @@ void Resolve(const std::filesystem::path& folder, std::string* file) {
   *file = (folder / *file).lexically_normal().string();
 }
 
+// Addresses stay as they are.
 void ResolveData(const std::filesystem::path& folder, proto::DataSource* data) {
-  for (const job::DataFile& file : job::FilesOf("", data)) Resolve(folder, file.name);
+  for (const job::DataFile& file : job::FilesOf("", data)) {
+    if (!job::IsDataUrl(*file.name)) Resolve(folder, file.name);
+  }
 }
 
 // True if the file's name has an extension of the format.

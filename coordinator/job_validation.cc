@@ -14,6 +14,7 @@
 #include "coordinator/callbacks/create_callbacks.h"
 #include "job/class_weights.h"
 #include "job/data_source.h"
+#include "job/data_url.h"
 #include "job/job_name.h"
 #include "job/job_numbers.h"
 #include "job/job_objective.h"
@@ -43,6 +44,10 @@ absl::Status At(const char* path, const absl::Status& status) {
 
 absl::Status CheckFile(const std::string& path, const std::string& file) {
   if (file[0] == '/') return absl::OkStatus();
+  if (job::IsDataUrl(file)) {
+    const absl::Status status = job::ParseDataUrl(file).status();
+    return status.ok() ? status : Invalid(path, ": ", std::string(status.message()));
+  }
   return Invalid(path, ": '", file, "' is not an absolute path");
 }
 

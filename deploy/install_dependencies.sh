@@ -15,6 +15,8 @@ packages=(
   g++ clang libclang-rt-14-dev clang-format-14 clang-format python3 git procps
   # the network
   libgrpc++-dev protobuf-compiler-grpc protobuf-compiler libprotobuf-dev libabsl-dev
+  # data files at http and s3 addresses
+  libcurl4-openssl-dev
   # disk, log, command line, JSON, checksums, compression, regular expressions
   librocksdb-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev libzip-dev libre2-dev
   # hashes of features, as TensorFlow's

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@
 #include "parameters/ps_task.h"
 #include "worker/compute_threads.h"
 #include "worker/coordinator_process.h"
+#include "worker/data/remote/remote_files.h"
 #include "worker/device_list.h"
 #include "worker/offline_evaluation.h"
 #include "worker/worker_task.h"
@@ -55,6 +57,7 @@ struct Flags {
   uint64_t data_memory = 1024;
   uint64_t gradient_memory = 1024;
   std::string spool = "/var/tmp";
+  uint64_t data_cache = 65536;
 };
 
 // SIGTERM ends a worker within 2 s: up to 1 s for computing the current batch, and 1 s for the ps
@@ -110,6 +113,34 @@ void AddFlags(CLI::App* app, Flags* flags) {
                   "Folder for data beyond --data_memory that were unpacked or parsed (gzip, csv, "
                   "tfrecord, npz, parquet, text), and for images that a pipeline caches. Default "
                   "/var/tmp");
+  app->add_option("--data_cache", flags->data_cache,
+                  "MiB of the spool folder for copies of data files at http, https and s3 "
+                  "addresses. Default 65536")
+      ->check(cairn::WholeNumber(1, 1 << 30));
+}
+
+// The first of the environment variables that is set and not empty.
+std::string Environment(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return value;
+  }
+  return "";
+}
+
+// Credentials come from the environment only: a job file is shown to others.
+void ConfigureRemoteFiles(const Flags& flags) {
+  cairn::worker::RemoteOptions options;
+  options.folder = flags.spool;
+  options.bytes_max = flags.data_cache << 20;
+  options.access_key = Environment({"AWS_ACCESS_KEY_ID"});
+  options.secret_key = Environment({"AWS_SECRET_ACCESS_KEY"});
+  options.session_token = Environment({"AWS_SESSION_TOKEN"});
+  const std::string region = Environment({"AWS_REGION", "AWS_DEFAULT_REGION"});
+  if (!region.empty()) options.region = region;
+  options.endpoint = Environment({"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
+  options.ca_file = Environment({"CURL_CA_BUNDLE"});
+  cairn::worker::RemoteFiles::Configure(std::move(options));
 }
 
 // What this process runs.
@@ -342,6 +373,7 @@ int main(int argc, char** argv) {
   Flags flags;
   AddFlags(&app, &flags);
   if (const auto exit_code = cairn::cluster::ParseDaemonFlags(&app, argc, argv)) return *exit_code;
+  ConfigureRemoteFiles(flags);
   const absl::StatusOr<int> code = flags.evaluate.empty() ? RunWorker(flags) : RunEvaluation(flags);
   if (!code.ok()) return cairn::cluster::ReportFailure("worker", code.status());
   return *code;

@@ -11,6 +11,7 @@
 #include "cli/status_json.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
+#include "job/data_url.h"
 #include "job/job_outputs.h"
 #include "job/model_objectives.h"
 #include "nn/model.h"
@@ -44,7 +45,9 @@ absl::Status ChooseData(const std::string& data, bool on_cluster, const std::str
     return absl::OkStatus();
   }
   const bool is_json = data.empty() || data[0] == '{';
-  const std::string file = on_cluster && !is_json ? std::filesystem::absolute(data).string() : data;
+  const bool is_relative = !is_json && !job::IsDataUrl(data);
+  const std::string file =
+      on_cluster && is_relative ? std::filesystem::absolute(data).string() : data;
   CAIRN_ASSIGN_OR_RETURN(*job->mutable_validation(), ReadDataSource(file, job->train()));
   CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(plan->model()));
   return job::ResolveLabels("--data", *model, job->mutable_validation());

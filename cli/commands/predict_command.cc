@@ -17,6 +17,7 @@
 #include "cli/model/prediction_file.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
+#include "job/data_url.h"
 #include "nlohmann/json.hpp"
 
 namespace cairn::cli {
@@ -46,7 +47,8 @@ absl::StatusOr<PredictionInput> InputOf(const PredictFlags& flags) {
   PredictionInput input;
   for (const std::string& file : flags.inputs) {
     // The workers of a cluster have other working directories.
-    input.files.push_back(flags.on == "cluster" ? std::filesystem::absolute(file).string() : file);
+    const bool is_relative = flags.on == "cluster" && !job::IsDataUrl(file);
+    input.files.push_back(is_relative ? std::filesystem::absolute(file).string() : file);
   }
   if (!std::isnan(flags.scale)) input.scale = flags.scale;
   if (!flags.rows.empty()) {

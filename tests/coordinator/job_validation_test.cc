@@ -163,6 +163,12 @@ INSTANTIATE_TEST_SUITE_P(
                   r->mutable_job()->mutable_train()->mutable_npy()->set_features(0, "x.npy");
                 },
                 "'x.npy' is not an absolute path"},
+        BadCase{"train.npy.features[0]",
+                [](Request* r) {
+                  r->mutable_job()->mutable_train()->mutable_npy()->set_features(0,
+                                                                                 "ftp://h/x.npy");
+                },
+                "not at ftp://"},
         BadCase{
             "train.npy.labels",
             [](Request* r) { r->mutable_job()->mutable_train()->mutable_npy()->clear_labels(); },

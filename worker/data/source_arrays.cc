@@ -14,6 +14,7 @@
 #include "common/printable.h"
 #include "common/status_macros.h"
 #include "job/data_source.h"
+#include "job/data_url.h"
 #include "worker/data/cifar_file.h"
 #include "worker/data/csv/csv_source.h"
 #include "worker/data/files/file_list.h"
@@ -23,6 +24,7 @@
 #include "worker/data/npy_file.h"
 #include "worker/data/npz_file.h"
 #include "worker/data/parquet/parquet_source.h"
+#include "worker/data/remote/remote_files.h"
 #include "worker/data/row_condition.h"
 #include "worker/data/row_selection.h"
 #include "worker/data/text/text_source.h"
@@ -212,9 +214,12 @@ absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn:
   if (has_arrays) {
     CAIRN_ASSIGN_OR_RETURN(files.labels, ListParts(*lists.labels, model.outputs().size()));
   }
-  if (source.sample_weight().empty()) return files;
   const Files weights(source.sample_weight().begin(), source.sample_weight().end());
   CAIRN_ASSIGN_OR_RETURN(files.weights, ExpandFileNames(weights));
+  // Copies that an earlier job has left may be outdated.
+  for (const std::string& name : files.All()) {
+    if (job::IsDataUrl(name)) RemoteFiles::OfProcess().Renew(name);
+  }
   return files;
 }
 

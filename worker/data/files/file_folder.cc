@@ -18,6 +18,7 @@
 #include "absl/strings/strip.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "job/data_url.h"
 #include "worker/data/files/read_at.h"
 
 namespace cairn::worker {
@@ -47,6 +48,7 @@ std::string Joined(const std::string& folder, const std::string& name) {
 }
 
 absl::StatusOr<bool> IsFolder(const std::string& path) {
+  if (job::IsDataUrl(path)) return false;
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return CannotRead(path, errno);
   return S_ISDIR(status.st_mode);
@@ -54,6 +56,9 @@ absl::StatusOr<bool> IsFolder(const std::string& path) {
 
 // The entries of a folder, each list sorted.
 absl::StatusOr<Entries> Read(const std::string& folder) {
+  if (job::IsDataUrl(folder)) {
+    return Wrong(folder, "folders are read from local disks only; name the files instead");
+  }
   const std::unique_ptr<DIR, CloseFolder> open(opendir(folder.c_str()));
   if (open == nullptr) return CannotRead(folder, errno);
   Entries entries;

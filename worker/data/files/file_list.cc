@@ -10,14 +10,21 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "job/data_url.h"
 #include "worker/data/files/read_at.h"
+#include "worker/data/remote/remote_files.h"
 
 namespace cairn::worker {
 namespace {
 
-// A file whose name contains such characters is not a pattern.
+// A file whose name contains such characters is not a pattern. An http address is none either: a
+// server has no list of its files, and ? begins the query.
 bool IsPattern(const std::string& name) {
   struct stat status;
+  if (job::IsDataUrl(name)) {
+    const auto url = job::ParseDataUrl(name);
+    return url.ok() && url->is_s3() && url->path.find_first_of("*?[") != std::string::npos;
+  }
   return name.find_first_of("*?[") != std::string::npos && lstat(name.c_str(), &status) != 0;
 }
 
@@ -30,7 +37,14 @@ int StopIfTransient(const char*, int error) {
   return stopped_by;
 }
 
+absl::StatusOr<std::vector<std::string>> MatchKeys(const std::string& pattern) {
+  CAIRN_ASSIGN_OR_RETURN(std::vector<std::string> files, RemoteFiles::OfProcess().Match(pattern));
+  if (!files.empty()) return files;
+  return absl::NotFoundError(absl::StrCat("no data file matches ", pattern));
+}
+
 absl::StatusOr<std::vector<std::string>> Match(const std::string& pattern) {
+  if (job::IsDataUrl(pattern)) return MatchKeys(pattern);
   glob_t found = {};
   stopped_by = 0;
   const int failure = glob(pattern.c_str(), GLOB_NOSORT, StopIfTransient, &found);

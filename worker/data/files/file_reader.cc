@@ -13,7 +13,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "job/data_url.h"
 #include "worker/data/files/read_at.h"
+#include "worker/data/remote/remote_files.h"
 
 namespace cairn::worker {
 namespace {
@@ -43,9 +45,14 @@ absl::Status CheckRegular(int descriptor, const std::string& path, bool may_be_e
 }  // namespace
 
 absl::StatusOr<int> OpenDataFile(const std::string& path, bool may_be_empty) {
-  // O_NONBLOCK: opening a pipe must not wait for its writer. It has no effect on regular files.
-  const int descriptor = OpenPatiently(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return CannotRead(path, -descriptor);
+  int descriptor = -1;
+  if (job::IsDataUrl(path)) {
+    CAIRN_ASSIGN_OR_RETURN(descriptor, RemoteFiles::OfProcess().Open(path));
+  } else {
+    // O_NONBLOCK: opening a pipe must not wait for its writer. It has no effect on regular files.
+    descriptor = OpenPatiently(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) return CannotRead(path, -descriptor);
+  }
   const absl::Status status = CheckRegular(descriptor, path, may_be_empty);
   if (status.ok()) return descriptor;
   close(descriptor);

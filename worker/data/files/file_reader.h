@@ -12,7 +12,8 @@
 
 namespace cairn::worker {
 
-// Opens a data file for reading. The caller closes the descriptor. Errors: NotFound,
+// Opens a data file for reading: a local one, or the copy of one at an address (job/data_url.h).
+// The caller closes the descriptor. Errors: as RemoteFiles::Open for an address; else NotFound,
 // PermissionDenied, FailedPrecondition (a folder or a pipe), InvalidArgument (an empty file, unless
 // it `may_be_empty`).
 absl::StatusOr<int> OpenDataFile(const std::string& path, bool may_be_empty = false);

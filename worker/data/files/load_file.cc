@@ -9,9 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "job/data_url.h"
 #include "worker/data/files/file_reader.h"
 #include "worker/data/files/read_at.h"
 #include "worker/data/files/spool.h"
+#include "worker/data/remote/remote_files.h"
 
 namespace cairn::worker {
 namespace {
@@ -64,6 +66,7 @@ absl::StatusOr<std::shared_ptr<const FileBytes>> ReadWholeFile(const std::string
 }
 
 absl::StatusOr<uint64_t> FileSize(const std::string& path) {
+  if (job::IsDataUrl(path)) return RemoteFiles::OfProcess().Size(path);
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return CannotRead(path, errno);
   if (S_ISREG(status.st_mode)) return status.st_size;

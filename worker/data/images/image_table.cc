@@ -19,6 +19,7 @@
 #include "absl/strings/strip.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
+#include "job/data_url.h"
 #include "worker/data/csv/csv_file.h"
 #include "worker/data/parquet/parquet_file.h"
 
@@ -99,6 +100,12 @@ absl::Status ReadParquetTable(const std::string& table, const Columns& columns,
       });
 }
 
+// The name of an image whose path is relative to the folder of its table.
+std::string Beside(const std::string& table, const std::string& path) {
+  if (job::IsDataUrl(table)) return absl::StrCat(table.substr(0, table.rfind('/') + 1), path);
+  return (std::filesystem::path(table).parent_path() / path).string();
+}
+
 }  // namespace
 
 bool IsImageTable(const std::string& name) {
@@ -117,7 +124,6 @@ absl::StatusOr<std::vector<TableImage>> ReadImageTables(const proto::ImagesSourc
                                                    source.class_names().end());
   std::vector<TableImage> images;
   for (const std::string& table : tables) {
-    const std::filesystem::path folder = std::filesystem::path(table).parent_path();
     const OnImage add = [&](std::string_view path, std::string_view label) -> absl::Status {
       const bool is_left_out =
           columns.has_labels() && !classes.empty() && classes.find(label) == classes.end();
@@ -133,7 +139,8 @@ absl::StatusOr<std::vector<TableImage>> ReadImageTables(const proto::ImagesSourc
                          "\": the label is missing; add it, or list "
                          "the classes in \"class_names\", which leaves other rows out"));
       }
-      images.push_back({(folder / path).string(), std::string(label)});
+      const std::string name(path);
+      images.push_back({job::IsDataUrl(name) ? name : Beside(table, name), std::string(label)});
       return absl::OkStatus();
     };
     const bool is_parquet = absl::EndsWithIgnoreCase(table, ".parquet");
