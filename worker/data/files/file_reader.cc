@@ -47,6 +47,7 @@ absl::Status CheckRegular(int descriptor, const std::string& path, bool may_be_e
 absl::StatusOr<int> OpenDataFile(const std::string& path, bool may_be_empty) {
   int descriptor = -1;
   if (job::IsDataUrl(path)) {
+    const TimedRead timed;
     CAIRN_ASSIGN_OR_RETURN(descriptor, RemoteFiles::OfProcess().Open(path));
   } else {
     // O_NONBLOCK: opening a pipe must not wait for its writer. It has no effect on regular files.

@@ -53,26 +53,19 @@ class Attempts {
 
 }  // namespace
 
-// Adds the time of its scope to the timer of the thread, if there is one.
-class TimedRead {
- public:
-  TimedRead() {
-    if (read_timer == nullptr) return;
-    begin_ = NanosecondsOf(CLOCK_MONOTONIC);
-    processor_begin_ = ReadTimer::ProcessorNanoseconds();
-  }
-  ~TimedRead() {
-    if (read_timer == nullptr) return;
-    read_timer->processor_nanoseconds_ += ReadTimer::ProcessorNanoseconds() - processor_begin_;
-    read_timer->nanoseconds_ += NanosecondsOf(CLOCK_MONOTONIC) - begin_;
-  }
-  TimedRead(const TimedRead&) = delete;
-  TimedRead& operator=(const TimedRead&) = delete;
+TimedRead::TimedRead() {
+  if (read_timer == nullptr) return;
+  begin_ = NanosecondsOf(CLOCK_MONOTONIC);
+  processor_begin_ = ReadTimer::ProcessorNanoseconds();
+}
 
- private:
-  int64_t begin_ = 0;
-  int64_t processor_begin_ = 0;
-};
+TimedRead::~TimedRead() {
+  if (read_timer == nullptr) return;
+  read_timer->processor_nanoseconds_ += ReadTimer::ProcessorNanoseconds() - processor_begin_;
+  read_timer->nanoseconds_ += NanosecondsOf(CLOCK_MONOTONIC) - begin_;
+}
+
+void CountRead() { file_reads.fetch_add(1, std::memory_order_relaxed); }
 
 ReadTimer::ReadTimer() {
   CAIRN_CHECK(read_timer == nullptr);
@@ -119,7 +112,7 @@ absl::StatusOr<size_t> ReadAt(int descriptor, uint64_t offset, size_t count, cha
         pread(descriptor, to + done, count - done, static_cast<off_t>(offset + done));
     if (got == 0) break;
     if (got > 0) {
-      file_reads.fetch_add(1, std::memory_order_relaxed);
+      CountRead();
       done += got;
       continue;
     }

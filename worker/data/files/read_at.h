@@ -38,7 +38,8 @@ absl::StatusOr<struct stat> StatPatiently(int descriptor, const std::string& nam
 // The error of a data file that cannot be opened. Unavailable: a later attempt may succeed.
 absl::Status CannotRead(const std::string& name, int error);
 
-// While it exists, adds up the time that its thread spends in ReadAt and OpenPatiently. One at a
+// While it exists, adds up the time that its thread spends in a TimedRead: in ReadAt, in
+// OpenPatiently, and in fetching a remote file. One at a
 // time in a thread. Belongs to the thread.
 class ReadTimer {
  public:
@@ -61,10 +62,27 @@ class ReadTimer {
   int64_t processor_nanoseconds_ = 0;
 };
 
+// Adds the time of its scope to the ReadTimer of the thread, if there is one.
+class TimedRead {
+ public:
+  TimedRead();
+  ~TimedRead();
+  TimedRead(const TimedRead&) = delete;
+  TimedRead& operator=(const TimedRead&) = delete;
+
+ private:
+  int64_t begin_ = 0;
+  int64_t processor_begin_ = 0;
+};
+
+// A piece of a data file has arrived, by other means than ReadAt.
+void CountRead();
+
 // The number of successful calls of OpenPatiently in this process.
 uint64_t FilesOpened();
 
-// The number of successful reads by ReadAt in this process.
+// The number of successful reads by ReadAt, and of calls of CountRead, in this process. While it
+// grows, a thread that reads does not hang.
 uint64_t FileReads();
 
 }  // namespace cairn::worker

@@ -24,6 +24,7 @@
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "job/data_url.h"
+#include "worker/data/files/read_at.h"
 #include "worker/data/remote/http_get.h"
 #include "worker/data/remote/s3_listing.h"
 
@@ -260,6 +261,8 @@ class RemoteFiles::Fetch {
     }
     CAIRN_RETURN_IF_ERROR(copy_.Write(offset_, piece, files_->options_.folder));
     offset_ += piece.size();
+    // A long transfer is not taken for a hang.
+    CountRead();
     return absl::OkStatus();
   }
 

@@ -18,13 +18,17 @@
 namespace cairn::testing {
 
 // A server on the loopback interface that answers one request for each connection with the bytes
-// that a function returns for the request's header, and closes the connection.
+// that a function returns for the request's header, calls `before_close`, and closes the
+// connection.
 class HttpServer {
  public:
   using Answer = std::function<std::string(const std::string& header)>;
 
-  explicit HttpServer(Answer answer)
-      : answer_(std::move(answer)), socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit HttpServer(
+      Answer answer, std::function<void()> before_close = [] {})
+      : answer_(std::move(answer)),
+        before_close_(std::move(before_close)),
+        socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -68,11 +72,13 @@ class HttpServer {
         if (count <= 0) break;
         sent += count;
       }
+      before_close_();
       close(connection);
     }
   }
 
   const Answer answer_;
+  const std::function<void()> before_close_;
   const int socket_;
   int port_ = 0;
   std::atomic<int> requests_ = 0;

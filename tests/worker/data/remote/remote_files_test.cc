@@ -6,9 +6,12 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/worker/data/remote/http_server.h"
+#include "worker/data/files/read_at.h"
 
 namespace cairn::worker {
 namespace {
@@ -116,6 +119,38 @@ TEST_F(RemoteFilesTest, LastingErrorIsUnavailable) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(server_.url("/x")));
   object_.failures = 0;
   EXPECT_EQ(Read().value(), object_.bytes);
+}
+
+// It takes the connection, answers nothing or a part, and does not close it.
+class HangingServer : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(HangingServer, IsGivenUp) {
+  absl::Notification is_over;
+  HttpServer server([](const std::string&) { return GetParam(); },
+                    [&is_over] { is_over.WaitForNotification(); });
+  RemoteOptions options = Options();
+  options.patience = absl::Seconds(1);
+  RemoteFiles files(options);
+  const absl::Time begin = absl::Now();
+  const absl::Status opened = ReadFile(&files, server.url("/x")).status();
+  EXPECT_TRUE(absl::IsUnavailable(opened)) << opened;
+  EXPECT_THAT(std::string(opened.message()), HasSubstr(server.url("/x")));
+  const absl::Status sized = files.Size(server.url("/x")).status();
+  EXPECT_TRUE(absl::IsUnavailable(sized)) << sized;
+  // Each after its patience; the rest is for a loaded machine.
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(60));
+  is_over.Notify();
+}
+
+INSTANTIATE_TEST_SUITE_P(Answers, HangingServer,
+                         ::testing::Values("", "HTTP/1.1 206 Partial Content\r\n",
+                                           "HTTP/1.1 206 Partial Content\r\nContent-Length: 9\r\n"
+                                           "Content-Range: bytes 0-8/9\r\n\r\nhalf"));
+
+TEST_F(RemoteFilesTest, APieceThatArrivesIsProgress) {
+  const uint64_t before = FileReads();
+  EXPECT_TRUE(Read().ok());
+  EXPECT_GE(FileReads() - before, 5u);
 }
 
 TEST_F(RemoteFilesTest, ServerMayIgnoreRanges) {
