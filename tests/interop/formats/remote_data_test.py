@@ -196,6 +196,27 @@ class RemoteData(unittest.TestCase):
         self.assertIn("password", text)
         self.assertNotIn("hush", text)
 
+    def test_workers_that_are_killed_fetch_again_and_count_exactly(self):
+        for part in range(4):
+            self.write_records(f"part-{part}.tfrecord", slice(part * 12, part * 12 + 12))
+        vectors().save(self.folder / "model.keras")
+        job = {"name": "remote", "model": "model.keras", "loss": "mse", "optimizer": "sgd",
+               "train": {"tfrecord": {
+                   "files": "s3://bucket/part-*.tfrecord",
+                   "features": [{"name": "x", "dtype": "float32", "shape": [4]}],
+                   "labels": {"name": "y", "dtype": "float32", "shape": [1]}}},
+               "batch_size": 4, "epochs": 40, "seed": 5, "shuffle_block": 12,
+               "strategy": {"parameter_server": {"mode": "sync"}}}
+        (self.folder / "job.json").write_text(json.dumps(job))
+        lines = cairn("drill", "job.json", "--plan", "workers", "--ps", 1, "--workers", 2,
+                      "--faults", 3, "--json", folder=self.folder,
+                      environment=self.server.environment()).splitlines()
+        report = json.loads(lines[-1])
+        self.assertEqual(report["verdict"], "passed", report)
+        # Each process has fetched the files for itself.
+        fetched = [path for path in self.server.requests if path.endswith("part-0.tfrecord")]
+        self.assertGreater(len(fetched), 4)
+
     def test_commands(self):
         self.save_arrays()
         vectors().save(self.folder / "model.keras")
