@@ -89,7 +89,7 @@ constexpr char kSharedMemory[] = "auto";
 class LosingRanksTest : public RanksTest, public ::testing::WithParamInterface<const char*> {
  protected:
   void StartLooping(int size, const char* timeout_seconds, const char* elements = "1000") {
-    Start(size, kLoopingRank, {"500", timeout_seconds, elements, GetParam()});
+    Start(size, kLoopingRank, {"100", timeout_seconds, elements, GetParam()});
     ASSERT_TRUE(AllHaveJoined()) << Logs();
   }
 };
@@ -150,7 +150,7 @@ TEST_P(LosingRanksTest, ASecondRankDiesWhileTheOthersReform) {
   const std::vector<Death> deaths = {{0, "answered"}, {0, "hangs"},  {0, "found"},  {2, "found"},
                                      {3, "found"},    {0, "joined"}, {2, "joined"}, {3, "joined"}};
   for (const Death& death : deaths) {
-    Start(4, kLoopingRank, {"500", "60", "1000", GetParam()}, {death.rank, death.end});
+    Start(4, kLoopingRank, {"100", "60", "1000", GetParam()}, {death.rank, death.end});
   }
   ASSERT_TRUE(AllHaveJoined()) << Logs();
   for (size_t i = 0; i < deaths.size(); ++i) ranks_[4 * i + 1].Kill();
