@@ -101,6 +101,12 @@ TEST_F(CallbacksTest, RatesAndTheStopAreExactWhileTheCoordinatorIsKilledOverAndO
 }
 
 TEST_F(CallbacksTest, RatesAndTheStopAreExactWhenEverythingIsKilledOnTheWay) {
+  // The job must not end before the second blow.
+  for (const int worker : {0, 1}) {
+    cluster_.task("worker", worker).Kill();
+    cluster_.Start("worker", worker,
+                   {"--unsafe_testing", "--failpoint", "worker.forward=sleep:3@1-1000000000"});
+  }
   ASSERT_NO_FATAL_FAILURE(Submit(PlateauJob()));
   ASSERT_TRUE(WaitUntil(seconds(60), [&] { return BatchesDone() >= 2 * kPerEpoch + 100; }));
   cluster_.task("ps", 1).Kill();
