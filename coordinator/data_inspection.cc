@@ -1,6 +1,7 @@
 #include "coordinator/data_inspection.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -40,9 +41,10 @@ void DataInspection::Advance(const proto::JobRecord& record, const proto::Job& j
     if (!parts_.empty()) *command.mutable_inspect()->mutable_survey() = Merged();
     return outbox->Send(*inspector_, std::move(command));
   }
-  const std::vector<TaskId> busy = readers();
+  const std::vector<TaskId> reading = readers();
+  const std::set<TaskId> busy(reading.begin(), reading.end());
   for (const TaskId worker : workers) {
-    if (absl::c_linear_search(busy, worker)) continue;
+    if (busy.contains(worker)) continue;
     const auto part = absl::c_find_if(
         parts_, [](const Part& each) { return !each.reader.has_value() && !each.found; });
     if (part == parts_.end()) return;

@@ -54,6 +54,14 @@ class DeferredFile {
 
 }  // namespace
 
+SourceArrays ArraysOf(const FeatureEncoder& encoder) {
+  SourceArrays arrays;
+  arrays.checked = true;
+  arrays.inputs.resize(encoder.inputs());
+  arrays.labels.resize(encoder.targets() - encoder.inputs());
+  return arrays;
+}
+
 absl::Status AddRows(const FeatureEncoder& encoder,
                      const std::vector<std::shared_ptr<const FileBytes>>& rows, int64_t examples,
                      SourceArrays* all) {

@@ -15,6 +15,9 @@
 
 namespace cairn::worker {
 
+// The arrays of a source whose rows the encoder checks; without rows, yet.
+SourceArrays ArraysOf(const FeatureEncoder& encoder);
+
 // Appends the rows of a file, by target, to the arrays of a source, which has an array for each
 // target of the encoder.
 absl::Status AddRows(const FeatureEncoder& encoder,

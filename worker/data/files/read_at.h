@@ -39,8 +39,7 @@ absl::StatusOr<struct stat> StatPatiently(int descriptor, const std::string& nam
 absl::Status CannotRead(const std::string& name, int error);
 
 // While it exists, adds up the time that its thread spends in a TimedRead: in ReadAt, in
-// OpenPatiently, and in fetching a remote file. One at a
-// time in a thread. Belongs to the thread.
+// OpenPatiently, and in fetching a remote file. One at a time in a thread. Belongs to the thread.
 class ReadTimer {
  public:
   ReadTimer();

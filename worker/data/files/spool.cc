@@ -14,10 +14,7 @@
 #include "worker/data/files/read_at.h"
 
 namespace cairn::worker {
-namespace {
 
-// Opens an unnamed file, which the system deletes even if the process is killed; -1 on failure. On
-// file systems without O_TMPFILE, creates a named file and unlinks it.
 int OpenUnnamed(const std::string& folder) {
   const int descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return descriptor;
@@ -26,6 +23,8 @@ int OpenUnnamed(const std::string& folder) {
   if (named >= 0) unlink(name.c_str());
   return named;
 }
+
+namespace {
 
 // Unavailable: the worker tries the job again later. A full disk may have room then: the folder is
 // shared with other programs, and often with other workers.

@@ -16,6 +16,10 @@
 
 namespace cairn::worker {
 
+// Opens an unnamed file in a folder, which the system deletes even if the process is killed; -1 and
+// errno on failure. On file systems without O_TMPFILE, creates a named file and unlinks it.
+int OpenUnnamed(const std::string& folder);
+
 // Collects the decompressed or parsed contents of a data file. They are kept in memory while the
 // storage has room, and moved to an unnamed file in the spool folder after that.
 //

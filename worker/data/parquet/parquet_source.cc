@@ -65,15 +65,6 @@ absl::StatusOr<Table> TableOf(const ReadRequest& request) {
   return table;
 }
 
-// No rows, yet.
-SourceArrays ArraysOf(const FeatureEncoder& encoder) {
-  SourceArrays arrays;
-  arrays.checked = true;
-  arrays.inputs.resize(encoder.inputs());
-  arrays.labels.resize(encoder.targets() - encoder.inputs());
-  return arrays;
-}
-
 // InvalidArgument: some rows of which the metadata speak are missing.
 absl::Status CheckRows(const std::string& path, int64_t rows, int64_t expected) {
   if (rows == expected) return absl::OkStatus();

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -25,6 +24,7 @@
 #include "common/utf8.h"
 #include "job/data_url.h"
 #include "worker/data/files/read_at.h"
+#include "worker/data/files/spool.h"
 #include "worker/data/remote/http_get.h"
 #include "worker/data/remote/s3_listing.h"
 
@@ -94,12 +94,7 @@ class Copy {
     if (descriptor_ >= 0) close(descriptor_);
   }
   absl::Status Create(const std::string& folder) {
-    descriptor_ = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (descriptor_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
-      std::string name = folder + "/cairn-copy-XXXXXX";
-      descriptor_ = mkostemp(name.data(), O_CLOEXEC);
-      if (descriptor_ >= 0) unlink(name.c_str());
-    }
+    descriptor_ = OpenUnnamed(folder);
     if (descriptor_ >= 0) return absl::OkStatus();
     return absl::UnavailableError(
         absl::StrCat("cannot make a file in the spool folder ", folder, ": ", strerror(errno)));

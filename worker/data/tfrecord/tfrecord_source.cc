@@ -48,15 +48,6 @@ absl::StatusOr<std::shared_ptr<const TfrecordEncoder>> EncoderOf(const ReadReque
   return encoder;
 }
 
-// No rows, yet.
-SourceArrays ArraysOf(const TfrecordEncoder& encoder) {
-  SourceArrays arrays;
-  arrays.checked = true;
-  arrays.inputs.resize(encoder.inputs());
-  arrays.labels.resize(encoder.targets() - encoder.inputs());
-  return arrays;
-}
-
 }  // namespace
 
 absl::StatusOr<SourceArrays> SurveyTfrecord(const ReadRequest& request) {

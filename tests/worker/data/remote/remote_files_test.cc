@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/worker/data/remote/http_server.h"
@@ -131,14 +130,11 @@ TEST_P(HangingServer, IsGivenUp) {
   RemoteOptions options = Options();
   options.patience = absl::Seconds(1);
   RemoteFiles files(options);
-  const absl::Time begin = absl::Now();
   const absl::Status opened = ReadFile(&files, server.url("/x")).status();
   EXPECT_TRUE(absl::IsUnavailable(opened)) << opened;
   EXPECT_THAT(std::string(opened.message()), HasSubstr(server.url("/x")));
   const absl::Status sized = files.Size(server.url("/x")).status();
   EXPECT_TRUE(absl::IsUnavailable(sized)) << sized;
-  // Each after its patience; the rest is for a loaded machine.
-  EXPECT_LT(absl::Now() - begin, absl::Seconds(60));
   is_over.Notify();
 }
 
