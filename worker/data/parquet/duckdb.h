@@ -62,7 +62,8 @@ struct DuckdbColumn {
 
 // A database in memory that can read one file and nothing else: it loads no extensions, computes in
 // the calling thread, and has at most 1 GiB of memory. Opening one takes about 10 ms. Not
-// thread-safe; several may be used at the same time.
+// thread-safe; several may be used at the same time. Static and thread-local variables must not
+// hold one: its destructor uses the calling thread's thread-local variables.
 class Duckdb {
  public:
   // `path` is the only file that queries may read. FailedPrecondition: the library is not
