@@ -2,6 +2,7 @@
 // while workers are killed, and a worker opens only the files that its batches touch, each once.
 // The examples have different gradients, and a preloaded library records the opened files.
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -126,7 +127,8 @@ class ManyFiles : public ::testing::TestWithParam<int> {
     const std::vector<float> inputs = DecodeNpy(ReadFile(data() + "/x.npy")).values;
     for (int file = 0; file < kFiles; ++file) {
       const std::string path = NumberedFile(data(), file, ".parquet");
-      const auto duckdb = worker::Duckdb::Open(path);
+      worker::DuckdbPool pool({path});
+      const auto duckdb = pool.Open(open(path.c_str(), O_CREAT | O_RDWR, 0600));
       if (!duckdb.ok()) return false;
       std::string rows;
       for (int i = 0; i < kRecordsPerFile; ++i) {
@@ -137,10 +139,10 @@ class ManyFiles : public ::testing::TestWithParam<int> {
         }
         rows += "]::FLOAT[])";
       }
-      const absl::Status status =
-          (*duckdb)->Query("COPY (SELECT x, -1e30::FLOAT AS y FROM (VALUES " + rows +
-                               ") AS t(x)) TO " + worker::SqlText(path) + " (FORMAT parquet)",
-                           nullptr, nullptr);
+      const absl::Status status = (*duckdb)->Query(
+          "COPY (SELECT x, -1e30::FLOAT AS y FROM (VALUES " + rows + ") AS t(x)) TO " +
+              worker::SqlText((*duckdb)->file()) + " (FORMAT parquet, USE_TMP_FILE false)",
+          nullptr, nullptr);
       EXPECT_TRUE(status.ok()) << status;
     }
     return true;

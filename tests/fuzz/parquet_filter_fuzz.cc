@@ -44,6 +44,7 @@ ParquetFile* FileIn(const std::string& folder) {
   // Opening one takes long, and most inputs change the filter. The last one is never closed: the
   // program's end destroys DuckDB's thread-local variables before static ones.
   static std::string last;
+  static auto& pool = *new worker::DuckdbPool({fs::absolute(kFile).string()});
   static auto& file = *new std::unique_ptr<ParquetFile>;
   if (file != nullptr && folder == last) return file.get();
   const char* const temporary = std::getenv("TEST_TMPDIR");
@@ -51,7 +52,7 @@ ParquetFile* FileIn(const std::string& folder) {
                         ("parquet_filter." + std::to_string(getpid())) / folder;
   fs::create_directories(path);
   fs::create_symlink(fs::absolute(kFile), path / "types.parquet");
-  auto opened = ParquetFile::Open((path / "types.parquet").string());
+  auto opened = ParquetFile::Open((path / "types.parquet").string(), &pool);
   fs::remove_all(path.parent_path());
   CAIRN_CHECK(opened.ok() || absl::IsFailedPrecondition(opened.status()));
   last = folder;

@@ -81,7 +81,8 @@ std::optional<std::string> TextOf(const FeatureValues& values) {
 
 absl::Status ReadParquetTable(const std::string& table, const Columns& columns,
                               const OnImage& on_image) {
-  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(table));
+  DuckdbPool pool({table});
+  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(table, &pool));
   std::vector<FeatureEncoder::Wanted> wanted;
   for (const std::string& name : columns.names()) wanted.push_back({name, 1, true, false});
   return file->ForEachRow(

@@ -1,18 +1,25 @@
 #include "worker/data/parquet/duckdb.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "absl/memory/memory.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "common/mutex.h"
 #include "common/printable.h"
@@ -228,16 +235,66 @@ std::string Quoted(const std::string& text, const char* quote) {
   return absl::StrCat(quote, absl::StrReplaceAll(text, {{quote, twice}}), quote);
 }
 
-}  // namespace
+// The most databases without a file that a pool keeps.
+constexpr size_t kIdleMax = 8;
 
-absl::StatusOr<std::unique_ptr<Duckdb>> Duckdb::Open(const std::string& path) {
-  CAIRN_RETURN_IF_ERROR(LoadLibrary());
-  std::unique_ptr<Duckdb> duckdb(new Duckdb);
-  CAIRN_RETURN_IF_ERROR(duckdb->Start(path));
-  return duckdb;
+// A file without a name, and nothing in it. -1, with errno: there is none.
+int OpenNothing() { return memfd_create("no data file", MFD_CLOEXEC); }
+
+absl::Status NoFile() {
+  return absl::UnavailableError(absl::StrCat("DuckDB gets no file: ", strerror(errno)));
 }
 
-absl::Status Duckdb::Start(const std::string& path) {
+}  // namespace
+
+// Has a place for the descriptor of its file.
+class DuckdbDatabase {
+ public:
+  // It can read `files`, and has none yet. Errors as DuckdbPool::Open.
+  static absl::StatusOr<std::unique_ptr<DuckdbDatabase>> Create(
+      const std::vector<std::string>& files);
+  ~DuckdbDatabase() {
+    if (connection_ != nullptr) TheApi().disconnect(&connection_);
+    if (database_ != nullptr) TheApi().close(&database_);
+    close(descriptor_);
+  }
+  DuckdbDatabase(const DuckdbDatabase&) = delete;
+  DuckdbDatabase& operator=(const DuckdbDatabase&) = delete;
+
+  // As Duckdb::Query.
+  absl::Status Query(const std::string& sql, const Duckdb::Columns& on_columns,
+                     const Duckdb::Rows& on_rows);
+  bool has_failed() const { return has_failed_; }
+
+  // Has another file from now on. Closes `descriptor`. False, with errno: it cannot.
+  bool Replace(int descriptor);
+  // The same for all its files.
+  std::string Path() const { return absl::StrCat("/proc/self/fd/", descriptor_); }
+
+ private:
+  explicit DuckdbDatabase(int descriptor) : descriptor_(descriptor) {}
+  absl::Status Start(const std::vector<std::string>& files);
+  absl::Status Run(const std::string& sql, const Duckdb::Columns& on_columns,
+                   const Duckdb::Rows& on_rows) const;
+
+  const int descriptor_;
+  Handle database_ = nullptr;
+  Handle connection_ = nullptr;
+  bool has_failed_ = false;
+};
+
+absl::StatusOr<std::unique_ptr<DuckdbDatabase>> DuckdbDatabase::Create(
+    const std::vector<std::string>& files) {
+  CAIRN_RETURN_IF_ERROR(LoadLibrary());
+  const int nothing = OpenNothing();
+  if (nothing < 0) return NoFile();
+  auto database = absl::WrapUnique(new DuckdbDatabase(nothing));
+  CAIRN_RETURN_IF_ERROR(database->Start(files));
+  return database;
+}
+
+// Before it has a file with a name.
+absl::Status DuckdbDatabase::Start(const std::vector<std::string>& files) {
   const Api& api = TheApi();
   Handle config = nullptr;
   api.create_config(&config);
@@ -247,7 +304,7 @@ absl::Status Duckdb::Start(const std::string& path) {
             {"temp_directory", ""},
             {"autoinstall_known_extensions", "false"},
             {"autoload_known_extensions", "false"},
-            // Another file may get the same path, which is that of a descriptor.
+            // Another file will have the same path, which is that of a descriptor.
             {"enable_external_file_cache", "false"}}}) {
     api.set_config(config, name, value);
   }
@@ -256,19 +313,32 @@ absl::Status Duckdb::Start(const std::string& path) {
   api.destroy_config(&config);
   if (state != 0) return Failed(error);
   if (api.connect(database_, &connection_) != 0) return Failed("DuckDB opens no connection");
+  // DuckDB compares the names that links lead to, where there are any: the path of the descriptor
+  // is for files without a name.
+  std::vector<std::string> allowed = {SqlText(Path())};
+  for (const std::string& file : files) allowed.push_back(SqlText(file));
   // The order matters: without access to files no path can be allowed.
-  CAIRN_RETURN_IF_ERROR(
-      Query(absl::StrCat("SET allowed_paths = [", SqlText(path), "]"), nullptr, nullptr));
+  CAIRN_RETURN_IF_ERROR(Query(
+      absl::StrCat("SET allowed_paths = [", absl::StrJoin(allowed, ","), "]"), nullptr, nullptr));
   CAIRN_RETURN_IF_ERROR(Query("SET enable_external_access = false", nullptr, nullptr));
   return Query("SET lock_configuration = true", nullptr, nullptr);
 }
 
-Duckdb::~Duckdb() {
-  if (connection_ != nullptr) TheApi().disconnect(&connection_);
-  if (database_ != nullptr) TheApi().close(&database_);
+bool DuckdbDatabase::Replace(int descriptor) {
+  const bool replaced = dup3(descriptor, descriptor_, O_CLOEXEC) >= 0;
+  close(descriptor);
+  return replaced;
 }
 
-absl::Status Duckdb::Query(const std::string& sql, const Columns& columns, const Rows& rows) {
+absl::Status DuckdbDatabase::Query(const std::string& sql, const Duckdb::Columns& on_columns,
+                                   const Duckdb::Rows& on_rows) {
+  absl::Status status = Run(sql, on_columns, on_rows);
+  has_failed_ |= !status.ok();
+  return status;
+}
+
+absl::Status DuckdbDatabase::Run(const std::string& sql, const Duckdb::Columns& on_columns,
+                                 const Duckdb::Rows& on_rows) const {
   const Api& api = TheApi();
   // It ends at the first NUL for DuckDB.
   if (sql.find('\0') != std::string::npos) return Failed("a name or a text has a NUL character");
@@ -285,12 +355,58 @@ absl::Status Duckdb::Query(const std::string& sql, const Columns& columns, const
   } else {
     Result result = {};
     status = api.execute_pending(pending, &result) != 0 ? Failed(api.result_error(&result))
-                                                        : ReadResult(&result, columns, rows);
+                                                        : ReadResult(&result, on_columns, on_rows);
     api.destroy_result(&result);
   }
   api.destroy_pending(&pending);
   api.destroy_prepare(&statement);
   return status;
+}
+
+Duckdb::Duckdb(DuckdbPool* pool, std::unique_ptr<DuckdbDatabase> database)
+    : pool_(pool), database_(std::move(database)) {}
+
+Duckdb::~Duckdb() { pool_->Return(std::move(database_)); }
+
+std::string Duckdb::file() const { return database_->Path(); }
+
+absl::Status Duckdb::Query(const std::string& sql, const Columns& columns, const Rows& rows) {
+  return database_->Query(sql, columns, rows);
+}
+
+DuckdbPool::DuckdbPool(std::vector<std::string> files) : files_(std::move(files)) {}
+
+DuckdbPool::~DuckdbPool() = default;
+
+absl::StatusOr<std::unique_ptr<Duckdb>> DuckdbPool::Open(int descriptor) {
+  std::unique_ptr<DuckdbDatabase> database = Take();
+  if (database == nullptr) {
+    auto created = DuckdbDatabase::Create(files_);
+    if (!created.ok()) {
+      close(descriptor);
+      return created.status();
+    }
+    database = *std::move(created);
+  }
+  if (!database->Replace(descriptor)) return NoFile();
+  return absl::WrapUnique(new Duckdb(this, std::move(database)));
+}
+
+std::unique_ptr<DuckdbDatabase> DuckdbPool::Take() {
+  MutexLock lock(&mutex_);
+  if (idle_.empty()) return nullptr;
+  std::unique_ptr<DuckdbDatabase> last = std::move(idle_.back());
+  idle_.pop_back();
+  return last;
+}
+
+void DuckdbPool::Return(std::unique_ptr<DuckdbDatabase> database) {
+  // DuckDB ends a database after some errors.
+  if (database->has_failed()) return;
+  const int nothing = OpenNothing();
+  if (nothing < 0 || !database->Replace(nothing)) return;
+  MutexLock lock(&mutex_);
+  if (idle_.size() < kIdleMax) idle_.push_back(std::move(database));
 }
 
 std::string SqlName(const std::string& name) { return Quoted(name, "\""); }

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/mutex.h"
 
 namespace cairn::worker {
 
@@ -60,18 +61,21 @@ struct DuckdbColumn {
   int lists = 0;                           // How deep the items are.
 };
 
-// A database in memory that can read one file and nothing else: it loads no extensions, computes in
-// the calling thread, and has at most 1 GiB of memory. Opening one takes about 10 ms. Not
-// thread-safe; several may be used at the same time. Static and thread-local variables must not
-// hold one: its destructor uses the calling thread's thread-local variables.
+class DuckdbDatabase;
+class DuckdbPool;
+
+// A database in memory that can read one file: it loads no extensions, computes in the calling
+// thread, and has at most 1 GiB of memory. Not thread-safe; several may be used at the same time.
+// Static and thread-local variables must not hold one, or a pool: the destructors use the calling
+// thread's thread-local variables.
 class Duckdb {
  public:
-  // `path` is the only file that queries may read. FailedPrecondition: the library is not
-  // installed; says how to install it.
-  static absl::StatusOr<std::unique_ptr<Duckdb>> Open(const std::string& path);
   ~Duckdb();
   Duckdb(const Duckdb&) = delete;
   Duckdb& operator=(const Duckdb&) = delete;
+
+  // What the file is in queries: a path of its descriptor. No name is a pattern or an address.
+  std::string file() const;
 
   // Runs a query and calls `columns` once with the columns of the result, and `rows` for each chunk
   // of it, in order. Chunks are computed as they are consumed. Both may be empty. An error of
@@ -83,11 +87,37 @@ class Duckdb {
   absl::Status Query(const std::string& sql, const Columns& columns, const Rows& rows);
 
  private:
-  Duckdb() = default;
-  absl::Status Start(const std::string& path);
+  friend class DuckdbPool;
+  Duckdb(DuckdbPool* pool, std::unique_ptr<DuckdbDatabase> database);
 
-  void* database_ = nullptr;
-  void* connection_ = nullptr;
+  DuckdbPool* const pool_;
+  std::unique_ptr<DuckdbDatabase> database_;
+};
+
+// Databases for some files, and for no others. To make one takes 10 ms and more, most of it for
+// DuckDB's own functions: one whose queries have all succeeded has the next file. Thread-safe.
+class DuckdbPool {
+ public:
+  // `files`: what queries may read; other names have errors. Objects that were fetched have no
+  // names and may always be read.
+  explicit DuckdbPool(std::vector<std::string> files);
+  ~DuckdbPool();
+  DuckdbPool(const DuckdbPool&) = delete;
+  DuckdbPool& operator=(const DuckdbPool&) = delete;
+
+  // `descriptor` is that of the file to read; it is closed with the database, also on failure. The
+  // pool must outlive the database. FailedPrecondition: the library is not installed; says how to
+  // install it.
+  absl::StatusOr<std::unique_ptr<Duckdb>> Open(int descriptor);
+
+ private:
+  friend class Duckdb;
+  std::unique_ptr<DuckdbDatabase> Take();
+  void Return(std::unique_ptr<DuckdbDatabase> database);
+
+  const std::vector<std::string> files_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<DuckdbDatabase>> idle_ ABSL_GUARDED_BY(mutex_);  // Without a file.
 };
 
 // A name or a text in SQL.

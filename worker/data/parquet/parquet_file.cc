@@ -1,7 +1,5 @@
 #include "worker/data/parquet/parquet_file.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -148,24 +146,26 @@ class RowReader {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ParquetFile>> ParquetFile::Open(const std::string& path) {
+absl::StatusOr<std::unique_ptr<ParquetFile>> ParquetFile::Open(const std::string& path,
+                                                               DuckdbPool* pool) {
+  CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<ParquetFile> file, OpenPlanned(path, pool));
+  CAIRN_RETURN_IF_ERROR(file->ReadParts());
+  return file;
+}
+
+absl::StatusOr<std::unique_ptr<ParquetFile>> ParquetFile::OpenPlanned(const std::string& path,
+                                                                      DuckdbPool* pool) {
   CAIRN_ASSIGN_OR_RETURN(const int descriptor, OpenDataFile(path));
-  std::unique_ptr<ParquetFile> file(new ParquetFile(path, descriptor));
-  CAIRN_ASSIGN_OR_RETURN(file->duckdb_, Duckdb::Open(file->Source()));
-  CAIRN_RETURN_IF_ERROR(file->ReadMetadata());
+  CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<Duckdb> duckdb, pool->Open(descriptor));
+  std::unique_ptr<ParquetFile> file(new ParquetFile(path, std::move(duckdb)));
+  CAIRN_RETURN_IF_ERROR(file->ReadColumns());
   file->AddFolders();
   return file;
 }
 
-ParquetFile::~ParquetFile() { close(descriptor_); }
-
 absl::Status ParquetFile::Malformed(const std::string& reason) const {
   return absl::InvalidArgumentError(absl::StrCat("data file ", path_, ": ", reason));
 }
-
-// DuckDB reads the file by its descriptor: no name is a pattern or an address for it, and it can
-// read no other file.
-std::string ParquetFile::Source() const { return absl::StrCat("/proc/self/fd/", descriptor_); }
 
 absl::Status ParquetFile::Query(const std::string& sql, const Duckdb::Columns& columns,
                                 const Duckdb::Rows& rows) {
@@ -173,13 +173,12 @@ absl::Status ParquetFile::Query(const std::string& sql, const Duckdb::Columns& c
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat("data file ", path_, ": ",
                                                   absl::StrReplaceAll(std::string(status.message()),
-                                                                      {{Source(), path_}})));
+                                                                      {{duckdb_->file(), path_}})));
 }
 
-absl::Status ParquetFile::ReadMetadata() {
-  const std::string file = SqlText(Source());
-  CAIRN_RETURN_IF_ERROR(Query(
-      absl::StrCat("SELECT * FROM read_parquet(", file,
+absl::Status ParquetFile::ReadColumns() {
+  return Query(
+      absl::StrCat("SELECT * FROM read_parquet(", SqlText(duckdb_->file()),
                    ", hive_partitioning = false, file_row_number = true) LIMIT 0"),
       [this](const std::vector<DuckdbColumn>& columns) {
         for (const DuckdbColumn& column : columns) {
@@ -188,11 +187,15 @@ absl::Status ParquetFile::ReadMetadata() {
         }
         return absl::OkStatus();
       },
-      nullptr));
+      nullptr);
+}
+
+absl::Status ParquetFile::ReadParts() {
   int64_t part = 0;
   int64_t all = 0;
   CAIRN_RETURN_IF_ERROR(
-      Query(absl::StrCat("SELECT row_group_num_rows::BIGINT FROM parquet_metadata(", file,
+      Query(absl::StrCat("SELECT row_group_num_rows::BIGINT FROM parquet_metadata(",
+                         SqlText(duckdb_->file()),
                          ") GROUP BY row_group_id, row_group_num_rows ORDER BY row_group_id"),
             nullptr, [&](const std::vector<DuckdbVector>& columns, uint64_t rows) -> absl::Status {
               for (uint64_t i = 0; i < rows; ++i) {
@@ -280,7 +283,7 @@ absl::StatusOr<std::string> ParquetFile::SqlOf(const job::RowFilter& filter) con
 
 absl::StatusOr<std::string> ParquetFile::WhereOf(const Selection& selection) const {
   std::string where =
-      absl::StrCat(" FROM read_parquet(", SqlText(Source()),
+      absl::StrCat(" FROM read_parquet(", SqlText(duckdb_->file()),
                    ", hive_partitioning = false, file_row_number = true) WHERE ", kRowNumber,
                    " >= ", selection.first, " AND ", kRowNumber, " < ", selection.end);
   if (selection.filter == nullptr) return where;

@@ -24,10 +24,14 @@ namespace cairn::worker {
 // are not what is read. Not thread-safe.
 class ParquetFile {
  public:
-  // Reads the file's metadata. Errors as OpenDataFile and Duckdb::Open. InvalidArgument also: the
-  // metadata have a number of rows that no file has.
-  static absl::StatusOr<std::unique_ptr<ParquetFile>> Open(const std::string& path);
-  ~ParquetFile();
+  // Reads the file's metadata. `path` is one of the pool's, which must outlive the file. Errors as
+  // OpenDataFile and DuckdbPool::Open. InvalidArgument also: the metadata have a number of rows
+  // that no file has.
+  static absl::StatusOr<std::unique_ptr<ParquetFile>> Open(const std::string& path,
+                                                           DuckdbPool* pool);
+  // As Open, of a file whose parts are known, and not read again.
+  static absl::StatusOr<std::unique_ptr<ParquetFile>> OpenPlanned(const std::string& path,
+                                                                  DuckdbPool* pool);
   ParquetFile(const ParquetFile&) = delete;
   ParquetFile& operator=(const ParquetFile&) = delete;
 
@@ -65,12 +69,13 @@ class ParquetFile {
     std::optional<std::string> value;  // Of the path; empty for a null.
   };
 
-  ParquetFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
-  absl::Status ReadMetadata();
+  ParquetFile(std::string path, std::unique_ptr<Duckdb> duckdb)
+      : path_(std::move(path)), duckdb_(std::move(duckdb)) {}
+  absl::Status ReadColumns();
+  absl::Status ReadParts();
   void AddFolders();
   absl::Status Query(const std::string& sql, const Duckdb::Columns& columns,
                      const Duckdb::Rows& rows);
-  std::string Source() const;
   absl::StatusOr<const Column*> Find(const std::string& name) const;
   absl::StatusOr<std::string> SqlOf(const job::RowFilter& filter) const;
   absl::StatusOr<std::string> WhereOf(const Selection& selection) const;
@@ -78,8 +83,7 @@ class ParquetFile {
   absl::Status Malformed(const std::string& reason) const;
 
   const std::string path_;
-  const int descriptor_;
-  std::unique_ptr<Duckdb> duckdb_;
+  const std::unique_ptr<Duckdb> duckdb_;
   std::map<std::string, Column> columns_;
   std::vector<int64_t> parts_;
 };

@@ -50,6 +50,7 @@ absl::StatusOr<std::shared_ptr<const job::RowFilter>> FilterOf(const proto::Data
 struct Table {
   std::shared_ptr<const FeatureEncoder> encoder;
   std::shared_ptr<const job::RowFilter> filter;
+  std::shared_ptr<DuckdbPool> pool;
   bool skips_damaged = false;
 };
 
@@ -57,6 +58,7 @@ absl::StatusOr<Table> TableOf(const ReadRequest& request) {
   Table table;
   CAIRN_ASSIGN_OR_RETURN(table.filter, FilterOf(request.source));
   const proto::ParquetSource& parquet = request.source.parquet();
+  table.pool = std::make_shared<DuckdbPool>(request.files.features[0]);
   table.skips_damaged = request.source.skip_damaged() > 0;
   table.encoder = std::make_shared<const FeatureEncoder>(
       parquet.features(), parquet.labels(), request.source, request.plan, request.model,
@@ -86,7 +88,8 @@ proto::DamagedRecords DamageOf(int64_t first, int64_t rows, const std::string& e
 // table skips damaged rows.
 absl::StatusOr<FeatureEncoder::File> ReadPart(const Table& table, const std::string& path,
                                               int64_t first, int64_t rows, DataStorage* storage) {
-  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(path));
+  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file,
+                         ParquetFile::OpenPlanned(path, table.pool.get()));
   FeatureEncoder::Collector collector(table.encoder.get(), path, storage);
   DamageList damaged;
   int64_t counted = 0;  // Of the collector's examples.
@@ -121,7 +124,7 @@ absl::StatusOr<InspectedFile> InspectDamagedFile(const Table& table, const std::
   InspectedFile result;
   CAIRN_ASSIGN_OR_RETURN(const uint64_t bytes, FileSize(path));
   result.entry.set_bytes(bytes);
-  const auto file = ParquetFile::Open(path);
+  const auto file = ParquetFile::Open(path, table.pool.get());
   if (absl::IsInvalidArgument(file.status())) {
     // Nobody knows its rows, so they have no places.
     result.damaged.set_count(1);
@@ -153,7 +156,8 @@ absl::StatusOr<InspectedFile> InspectDamagedFile(const Table& table, const std::
 
 absl::StatusOr<InspectedFile> InspectFile(const Table& table, const std::string& path,
                                           DataStorage* storage) {
-  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(path));
+  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file,
+                         ParquetFile::Open(path, table.pool.get()));
   InspectedFile result;
   std::vector<int64_t> ends;  // Of the parts.
   for (const int64_t rows : file->parts()) {
@@ -323,16 +327,17 @@ absl::Status AddFile(ParquetFile* file, const job::RowFilter* filter, int64_t fi
 }
 
 // As AddFile, of all rows of the parts that can be read.
-absl::Status AddSoundParts(const std::string& path, const job::RowFilter* filter,
+absl::Status AddSoundParts(const std::string& path, const job::RowFilter* filter, DuckdbPool* pool,
                            ColumnSurvey* survey) {
   // More than a list has.
   constexpr int64_t kMost = int64_t{1} << 28;
-  const auto file = ParquetFile::Open(path);
+  const auto file = ParquetFile::Open(path, pool);
   if (absl::IsInvalidArgument(file.status())) return absl::OkStatus();
   CAIRN_RETURN_IF_ERROR(file.status());
   int64_t first = 0;
   for (const int64_t rows : (*file)->parts()) {
-    CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> part, ParquetFile::Open(path));
+    CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> part,
+                           ParquetFile::OpenPlanned(path, pool));
     TokenCounts tokens(survey->column().text_vectorization());
     absl::Status too_large;
     const absl::Status status = part->ForEachRow(
@@ -357,9 +362,9 @@ absl::Status AddSoundParts(const std::string& path, const job::RowFilter* filter
 
 // The number of selected rows of each file.
 absl::StatusOr<std::vector<int64_t>> CountRows(const std::vector<std::string>& files,
-                                               const job::RowFilter* filter) {
+                                               const job::RowFilter* filter, DuckdbPool* pool) {
   return ReadAll<int64_t>(files, [&](const std::string& path) -> absl::StatusOr<int64_t> {
-    CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(path));
+    CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(path, pool));
     int64_t rows = 0;
     CAIRN_RETURN_IF_ERROR(
         file->ForEachRow({}, {filter}, [&rows](int64_t, const std::vector<FeatureValues>&) {
@@ -418,8 +423,9 @@ absl::Status InspectParquet(const proto::DataSource& train, const SourceFiles& f
   std::vector<int64_t> first(paths.size(), 0);
   IsTrainingRow is_training = [](int64_t) { return true; };
   const bool skips_damaged = train.skip_damaged() > 0;
+  DuckdbPool pool(paths);
   if (choose && wants_tokens && !skips_damaged) {
-    CAIRN_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, CountRows(paths, filter.get()));
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, CountRows(paths, filter.get(), &pool));
     int64_t all = 0;
     for (size_t i = 0; i < rows.size(); ++i) first[i] = std::exchange(all, all + rows[i]);
     CAIRN_ASSIGN_OR_RETURN(is_training, choose(all));
@@ -428,11 +434,12 @@ absl::Status InspectParquet(const proto::DataSource& train, const SourceFiles& f
   const auto inspect = [&](size_t i) -> absl::Status {
     if (skips_damaged) {
       for (const auto& survey : surveys) {
-        CAIRN_RETURN_IF_ERROR(AddSoundParts(paths[i], filter.get(), survey.get()));
+        CAIRN_RETURN_IF_ERROR(AddSoundParts(paths[i], filter.get(), &pool, survey.get()));
       }
       return absl::OkStatus();
     }
-    CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(paths[i]));
+    CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file,
+                           ParquetFile::Open(paths[i], &pool));
     for (const auto& survey : surveys) {
       CAIRN_RETURN_IF_ERROR(AddFile(file.get(), filter.get(), first[i], is_training, survey.get()));
     }

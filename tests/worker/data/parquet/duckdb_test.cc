@@ -1,11 +1,20 @@
 #include "worker/data/parquet/duckdb.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -17,11 +26,12 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr char kTypes[] = "tests/worker/data/parquet/testdata/types.parquet";
+constexpr char kGroups[] = "tests/worker/data/parquet/testdata/groups.parquet";
 
 class DuckdbTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto opened = Duckdb::Open(kTypes);
+    auto opened = pool_.Open(open(kTypes, O_RDONLY | O_CLOEXEC));
     if (absl::IsFailedPrecondition(opened.status())) {
       EXPECT_THAT(std::string(opened.status().message()), HasSubstr("deploy/install_parquet.sh"));
       GTEST_SKIP() << opened.status().message();
@@ -34,6 +44,13 @@ class DuckdbTest : public ::testing::Test {
     return std::string(duckdb_->Query(sql, nullptr, nullptr).message());
   }
 
+  std::unique_ptr<Duckdb> OpenFile(const std::string& path) {
+    auto opened = pool_.Open(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    return *std::move(opened);
+  }
+
+  DuckdbPool pool_{{kTypes, kGroups}};
   std::unique_ptr<Duckdb> duckdb_;
 };
 
@@ -63,7 +80,7 @@ TEST_F(DuckdbTest, ResultsHaveColumnsAndChunks) {
 }
 
 TEST_F(DuckdbTest, OnlyItsFileCanBeRead) {
-  EXPECT_EQ(Error(std::string("SELECT * FROM read_parquet('") + kTypes + "')"), "");
+  EXPECT_EQ(Error("SELECT * FROM read_parquet('" + duckdb_->file() + "')"), "");
   const std::string barred = "file system operations are disabled by configuration";
   EXPECT_THAT(Error("SELECT * FROM read_text('/etc/passwd')"), HasSubstr(barred));
   EXPECT_THAT(
@@ -77,6 +94,74 @@ TEST_F(DuckdbTest, OnlyItsFileCanBeRead) {
   EXPECT_NE(Error("LOAD httpfs"), "");
   EXPECT_THAT(Error("SET enable_external_access = true"), HasSubstr("Cannot"));
   EXPECT_THAT(Error("SET memory_limit = '100GiB'"), HasSubstr("locked"));
+}
+
+// Of DuckDB's own count, which is in a file's metadata.
+std::string RowsSql(const Duckdb& duckdb) {
+  return "SELECT count(*) FROM read_parquet(" + SqlText(duckdb.file()) + ")";
+}
+
+int64_t RowsOf(Duckdb* duckdb) {
+  int64_t count = -1;
+  const absl::Status status =
+      duckdb->Query(RowsSql(*duckdb), nullptr, [&](const auto& columns, uint64_t rows) {
+        EXPECT_EQ(rows, 1u);
+        std::memcpy(&count, columns[0].data, sizeof count);
+        return absl::OkStatus();
+      });
+  EXPECT_TRUE(status.ok()) << status;
+  return count;
+}
+
+bool IsClosed(const std::string& path) {
+  std::error_code error;
+  return absl::StrContains(std::filesystem::read_symlink(path, error).string(), "no data file");
+}
+
+TEST_F(DuckdbTest, ADatabaseHasTheNextFileAndNoOther) {
+  const int64_t rows = RowsOf(duckdb_.get());
+  const std::string path = duckdb_->file();
+  duckdb_.reset();
+  EXPECT_TRUE(IsClosed(path));
+  duckdb_ = OpenFile(kGroups);
+  EXPECT_EQ(duckdb_->file(), path) << "the database was not kept";
+  EXPECT_FALSE(IsClosed(path));
+  const int64_t other_rows = RowsOf(duckdb_.get());
+  EXPECT_NE(other_rows, rows);
+  // Two at the same time are two databases.
+  const std::unique_ptr<Duckdb> second = OpenFile(kTypes);
+  EXPECT_NE(second->file(), path);
+  EXPECT_EQ(RowsOf(second.get()), rows);
+  EXPECT_EQ(RowsOf(duckdb_.get()), other_rows);
+}
+
+TEST_F(DuckdbTest, AFileWithoutANameIsReadAndOneWithAnotherNameIsNot) {
+  const int64_t rows = RowsOf(duckdb_.get());
+  const std::string copy = ::testing::TempDir() + "/copy.parquet";
+  std::filesystem::copy_file(kTypes, copy, std::filesystem::copy_options::overwrite_existing);
+  duckdb_ = OpenFile(copy);
+  EXPECT_THAT(Error(RowsSql(*duckdb_)), HasSubstr("disabled by configuration"));
+  duckdb_ = OpenFile(copy);
+  std::filesystem::remove(copy);
+  EXPECT_EQ(RowsOf(duckdb_.get()), rows);
+}
+
+TEST_F(DuckdbTest, OneWithAFailedQueryIsNotKept) {
+  const std::string path = duckdb_->file();
+  EXPECT_NE(Error("SELECT x FROM nothing"), "");
+  duckdb_.reset();
+  EXPECT_FALSE(IsClosed(path)) << "its descriptor is open";
+  EXPECT_GT(RowsOf(OpenFile(kTypes).get()), 0);
+}
+
+TEST_F(DuckdbTest, NoMoreThanAFewAreKept) {
+  duckdb_.reset();
+  std::vector<std::unique_ptr<Duckdb>> open;
+  for (int i = 0; i < 10; ++i) open.push_back(OpenFile(kTypes));
+  std::vector<std::string> paths;
+  for (const auto& each : open) paths.push_back(each->file());
+  open.clear();
+  EXPECT_EQ(std::count_if(paths.begin(), paths.end(), IsClosed), 8);
 }
 
 TEST_F(DuckdbTest, ErrorsAreStatuses) {
@@ -99,7 +184,8 @@ TEST_F(DuckdbTest, OnlyAnErrorOfTheDiskThatMayPassIsUnavailable) {
   const std::string rules = ::testing::TempDir() + "/duckdb_test_rules";
   const cairn::testing::FaultyFiles faults(rules);
   setenv("CAIRN_FAULTY_FILES", rules.c_str(), 1);
-  const std::string sql = absl::StrCat("SELECT * FROM read_parquet(", SqlText(kTypes), ")");
+  const std::string sql =
+      absl::StrCat("SELECT * FROM read_parquet(", SqlText(duckdb_->file()), ")");
   for (const auto& [error, code] : {std::pair(EIO, absl::StatusCode::kUnavailable),
                                     {ESTALE, absl::StatusCode::kUnavailable},
                                     {EACCES, absl::StatusCode::kInvalidArgument}}) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <random>
 #include <sstream>
 #include <string>
@@ -36,7 +37,7 @@ std::string TextOf(const FeatureValues& values) {
 class ParquetFileTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto file = ParquetFile::Open(kFolder + "empty.parquet");
+    const auto file = Open(kFolder + "empty.parquet");
     if (absl::IsFailedPrecondition(file.status())) GTEST_SKIP() << file.status().message();
     ASSERT_TRUE(file.ok()) << file.status();
     EXPECT_TRUE((*file)->parts().empty());
@@ -49,10 +50,15 @@ class ParquetFileTest : public ::testing::Test {
     return contents.str();
   }
 
+  absl::StatusOr<std::unique_ptr<ParquetFile>> Open(const std::string& path) {
+    pools_.push_back(std::make_unique<DuckdbPool>(std::vector<std::string>{path}));
+    return ParquetFile::Open(path, pools_.back().get());
+  }
+
   // The values of a column, or the error.
   std::string Read(const std::string& path, const FeatureEncoder::Wanted& wanted,
                    const std::string& filter = "", int64_t first = 0, int64_t end = INT64_MAX) {
-    const auto file = ParquetFile::Open(path);
+    const auto file = Open(path);
     if (!file.ok()) return std::string(file.status().message());
     ParquetFile::Selection selection{nullptr, first, end};
     std::optional<job::RowFilter> parsed;
@@ -73,6 +79,8 @@ class ParquetFileTest : public ::testing::Test {
   std::string Rows(const std::string& filter) {
     return Read(kFolder + "types.parquet", {"int8", 1}, filter);
   }
+
+  std::vector<std::unique_ptr<DuckdbPool>> pools_;
 };
 
 TEST_F(ParquetFileTest, EveryTypeOfNumbersAndTextsIsRead) {
@@ -130,7 +138,7 @@ TEST_F(ParquetFileTest, AFilterChoosesRows) {
 
 TEST_F(ParquetFileTest, PartsAreRowGroups) {
   const std::string path = kFolder + "groups.parquet";
-  const auto file = ParquetFile::Open(path);
+  const auto file = Open(path);
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_THAT((*file)->parts(), ElementsAre(40000, 30000));
   EXPECT_EQ(Read(path, {"i", 1}, "", 40000, 40002), "40000: 40000; 40001: 40001; ");
@@ -166,7 +174,7 @@ TEST_F(ParquetFileTest, FoldersMayBeTruthValuesAndDates) {
 }
 
 TEST_F(ParquetFileTest, NamesAreCollected) {
-  const auto file = ParquetFile::Open(kFolder + "types.parquet");
+  const auto file = Open(kFolder + "types.parquet");
   ASSERT_TRUE(file.ok()) << file.status();
   const auto names = [&](const std::string& column, const job::RowFilter* filter = nullptr) {
     std::set<std::string> found;
