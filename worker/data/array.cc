@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -94,6 +95,7 @@ Array::Array(std::shared_ptr<const FileBytes> file, int64_t rows, const Layout& 
       elements_(nn::ElementCount(layout.row_shape)),
       row_bytes_(elements_ * ElementBytes(layout.type)) {
   if (layout_.stride == 0) layout_.stride = row_bytes_;
+  in_memory_ = file->in_memory();
   parts_.push_back({std::move(file), layout.offset});
   ends_.push_back(rows);
 }
@@ -112,6 +114,7 @@ absl::Status Array::Append(const Array& other) {
   }
   const int64_t rows_before = rows();
   parts_.insert(parts_.end(), other.parts_.begin(), other.parts_.end());
+  in_memory_ &= other.in_memory_;
   for (const int64_t end : other.ends_) ends_.push_back(rows_before + end);
   return absl::OkStatus();
 }
@@ -170,11 +173,6 @@ std::string Array::ToString() const {
   nn::Shape shape = row_shape();
   shape.insert(shape.begin(), rows());
   return absl::StrCat(ElementName(type()), " ", nn::ShapeText(shape));
-}
-
-bool Array::in_memory() const {
-  return std::all_of(parts_.begin(), parts_.end(),
-                     [](const Part& part) { return part.file->in_memory(); });
 }
 
 int Array::PartOf(int64_t row) const {
@@ -315,8 +313,14 @@ void Array::RowToWholes(const char* row, int64_t* out) const {
   ConvertRow(row, out, [](auto value) { return static_cast<int64_t>(value); });
 }
 
-absl::Status Array::CheckUnchanged() const {
-  for (const Part& part : parts_) CAIRN_RETURN_IF_ERROR(part.file->CheckUnchanged());
+absl::Status Array::CheckUnchanged(const std::vector<int64_t>& rows) const {
+  if (in_memory()) return absl::OkStatus();
+  std::set<int> parts;
+  for (const int64_t row : rows) {
+    const int last = PartOf(LastFileRow(row));
+    for (int part = PartOf(FileRow(row)); part <= last; ++part) parts.insert(part);
+  }
+  for (const int part : parts) CAIRN_RETURN_IF_ERROR(parts_[part].file->CheckUnchanged());
   return absl::OkStatus();
 }
 

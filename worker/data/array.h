@@ -78,7 +78,7 @@ class Array {
   std::string ToString() const;
   // The first file.
   const std::string& file() const { return parts_.front().file->name(); }
-  bool in_memory() const;
+  bool in_memory() const { return in_memory_; }
 
   // "FILE, row 7", for messages. The row, the first one of a window, is counted from 0 within its
   // file.
@@ -101,8 +101,8 @@ class Array {
   // Requires integers. A uint64 of 2^63 or more becomes the negative number with its bits.
   void RowToWholes(const char* row, int64_t* out) const;
 
-  // DataLoss: a file on disk has changed since it was opened.
-  absl::Status CheckUnchanged() const;
+  // DataLoss: the file on disk of one of these rows has changed since it was opened.
+  absl::Status CheckUnchanged(const std::vector<int64_t>& rows) const;
 
  private:
   struct Part {
@@ -137,6 +137,7 @@ class Array {
   int64_t row_bytes_ = 0;  // Of a row of the files.
   std::optional<RowSelection> selection_;
   std::vector<Part> parts_;
+  bool in_memory_ = true;      // All parts.
   std::vector<int64_t> ends_;  // One past the last row of each part.
 };
 

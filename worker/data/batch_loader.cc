@@ -16,8 +16,12 @@
 namespace cairn::worker {
 namespace {
 
-// Independent of the number of cores: these threads wait for the disk.
-constexpr int kReaders = 8;
+// At least 8: these threads wait for the disk. More cores decode in parallel.
+int ReadersMax() { return std::max(8, static_cast<int>(std::thread::hardware_concurrency())); }
+
+int64_t NanosecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+}
 
 // Turns std::bad_alloc into a status. An exception that leaves a thread would end the process.
 absl::Status OrNoMemory(absl::FunctionRef<absl::Status()> work) {
@@ -41,9 +45,9 @@ bool IsFiniteColumn(proto::DataType type, const std::vector<std::byte>& column) 
 }  // namespace
 
 BatchLoader::BatchLoader(std::shared_ptr<const Dataset> dataset, BatchSampler order)
-    : dataset_(std::move(dataset)), order_(order) {
+    : dataset_(std::move(dataset)), order_(order), count_(ReadersMax()) {
   if (!dataset_->in_memory() || dataset_->has_steps()) {
-    readers_ = std::make_unique<ThreadPool>(kReaders, "data readers", 4 * kReaders);
+    readers_ = std::make_unique<ThreadPool>(ReadersMax(), "data readers", ReadersMax());
   }
   Reserve(&current_);
   Reserve(&staged_);
@@ -93,9 +97,7 @@ absl::Status BatchLoader::Assemble(int64_t number, LoadedBatch* batch,
     return ReadMeasured(*indices, 0, indices->size(), batch,
                         batch->times ? &*batch->times : nullptr);
   }
-  CAIRN_RETURN_IF_ERROR(ReadInPieces(*indices, batch));
-  // Checked after reading, so that a change during the read is found.
-  return dataset_->CheckUnchanged();
+  return ReadInPieces(*indices, batch);
 }
 
 // Examples [first, first + count) of the batch.
@@ -126,19 +128,27 @@ absl::Status BatchLoader::ReadMeasured(const std::vector<int64_t>& indices, size
 
 absl::Status BatchLoader::ReadInPieces(const std::vector<int64_t>& indices, LoadedBatch* batch) {
   // Pieces are disjoint ranges of the batch, so the readers need no lock.
-  const size_t size = (indices.size() + kReaders - 1) / kReaders;
+  const size_t threads = count_.threads();
+  const size_t size = (indices.size() + threads - 1) / threads;
   const size_t pieces = (indices.size() + size - 1) / size;
   std::vector<absl::Status> statuses(pieces);
   std::vector<LoadTimes> times(pieces);
+  std::atomic<int64_t> spent = 0;
   std::latch done(static_cast<std::ptrdiff_t>(pieces));
   for (size_t piece = 0; piece < pieces; ++piece) {
     const auto read = [&, piece] {
+      const Clock::time_point start = Clock::now();
       const size_t first = piece * size;
       const size_t count = std::min(size, indices.size() - first);
       LoadTimes* const its = batch->times ? &times[piece] : nullptr;
       statuses[piece] = OrNoMemory([&] { return ReadMeasured(indices, first, count, batch, its); });
+      spent += NanosecondsSince(start);
       done.count_down();
     };
+    if (pieces == 1) {
+      read();
+      break;
+    }
     try {
       readers_->Submit(read);
     } catch (const std::bad_alloc&) {
@@ -146,6 +156,7 @@ absl::Status BatchLoader::ReadInPieces(const std::vector<int64_t>& indices, Load
     }
   }
   done.wait();
+  count_.AddBatch(spent);
   for (const LoadTimes& each : times) {
     if (!batch->times) break;
     batch->times->reading += each.reading;
@@ -166,6 +177,7 @@ std::optional<absl::Status> BatchLoader::TakeStaged(int64_t batch) {
 }
 
 absl::StatusOr<const LoadedBatch*> BatchLoader::Get(int64_t batch, std::optional<int64_t> next) {
+  if (given_) count_.AddStep(NanosecondsSince(*given_));
   const std::optional<absl::Status> staged = TakeStaged(batch);
   CAIRN_RETURN_IF_ERROR(staged ? *staged : Assemble(batch, &current_, &indices_));
   // Only now: TakeStaged swapped the buffers, so staged_ is free.
@@ -175,6 +187,7 @@ absl::StatusOr<const LoadedBatch*> BatchLoader::Get(int64_t batch, std::optional
     stage_ = Stage::kAsked;
     changed_.NotifyAll();
   }
+  given_ = Clock::now();
   return &current_;
 }
 

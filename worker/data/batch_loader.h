@@ -2,6 +2,7 @@
 #define CAIRN_WORKER_DATA_BATCH_LOADER_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "common/thread_pool.h"
 #include "worker/data/batch_sampler.h"
 #include "worker/data/dataset.h"
+#include "worker/data/reader_count.h"
 
 namespace cairn::worker {
 
@@ -40,8 +42,8 @@ struct LoadedBatch {
 // next batch while the caller computes on the current one. Get belongs to one thread.
 class BatchLoader {
  public:
-  // Reserves memory for two batches; throws std::bad_alloc. Data on disk are read by several
-  // threads in parallel.
+  // Reserves memory for two batches; throws std::bad_alloc. Data on disk, and those with steps of a
+  // pipeline, are read by as many threads as ReaderCount says.
   BatchLoader(std::shared_ptr<const Dataset> dataset, BatchSampler order);
   ~BatchLoader();
   BatchLoader(const BatchLoader&) = delete;
@@ -49,9 +51,8 @@ class BatchLoader {
 
   // Returns the batch, which stays valid until the next Get. Returns at once if it was the `next`
   // of the previous Get and is ready; waits for it if it is being assembled; else assembles it.
-  // `next` is the batch of the next Get, as far as is known. Errors as Dataset::ReadInput and
-  // CheckUnchanged. Lack of memory is ResourceExhausted on the loader's threads and std::bad_alloc
-  // on the caller's.
+  // `next` is the batch of the next Get, as far as is known. Errors as Dataset::Read. Lack of
+  // memory is ResourceExhausted on the loader's threads and std::bad_alloc on the caller's.
   absl::StatusOr<const LoadedBatch*> Get(int64_t batch, std::optional<int64_t> next);
 
   // Whether to measure the times of the batches that are assembled from now on.
@@ -62,6 +63,7 @@ class BatchLoader {
   bool IsFinite(const LoadedBatch& batch) const;
 
  private:
+  using Clock = std::chrono::steady_clock;
   enum class Stage { kIdle, kAsked, kReady, kStopped };
 
   void Reserve(LoadedBatch* batch) const;
@@ -80,11 +82,13 @@ class BatchLoader {
   const BatchSampler order_;
   // Null: the data are in memory.
   std::unique_ptr<ThreadPool> readers_;
+  ReaderCount count_;
   std::atomic<bool> measures_ = false;
 
   // Belong to the thread that calls Get.
   LoadedBatch current_;
   std::vector<int64_t> indices_;
+  std::optional<Clock::time_point> given_;  // When the last Get ended.
 
   Mutex mutex_;
   ConditionVariable changed_;

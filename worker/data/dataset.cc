@@ -328,23 +328,26 @@ absl::Status Dataset::ConvertRow(const Column& column, const char* row, std::opt
 absl::Status Dataset::ReadColumn(const Column& column, absl::Span<const int64_t> indices,
                                  std::optional<uint64_t> key, void* out) const {
   std::string scratch;
+  std::vector<int64_t> rows;
   auto* at = static_cast<char*>(out);
   for (const int64_t index : indices) {
-    CAIRN_ASSIGN_OR_RETURN(const char* row, column.array.Row(RowOf(index), &scratch));
+    rows.push_back(RowOf(index));
+    CAIRN_ASSIGN_OR_RETURN(const char* row, column.array.Row(rows.back(), &scratch));
     std::optional<uint64_t> draws;
     if (key) draws = DeriveKey(*key, static_cast<uint64_t>(index));
     const absl::Status status = ConvertRow(column, row, draws, at);
     if (!status.ok()) {
       // The inspection has accepted all labels, and the steps of the job's data.
       return absl::DataLossError(absl::StrCat(
-          "data file ", column.array.Place(RowOf(index)), ": ", status.message(),
+          "data file ", column.array.Place(rows.back()), ": ", status.message(),
           column.one_hot > 0 ? " any more: it was changed while the job runs; data must "
                                "stay as they were when the job began"
                              : ""));
     }
     at += column.elements * 4;
   }
-  return absl::OkStatus();
+  // After reading, so that a change during the read is found.
+  return column.array.CheckUnchanged(rows);
 }
 
 absl::Status Dataset::Read(absl::Span<const int64_t> indices, const Buffers& to,
@@ -441,15 +444,6 @@ std::vector<proto::DataPlan::ExampleShape> Dataset::InputShapes() const {
     shapes.emplace_back().mutable_sizes()->Assign(shape.begin(), shape.end());
   }
   return shapes;
-}
-
-absl::Status Dataset::CheckUnchanged() const {
-  if (sources_ != nullptr) {
-    for (const Dataset& source : *sources_) CAIRN_RETURN_IF_ERROR(source.CheckUnchanged());
-    return absl::OkStatus();
-  }
-  for (const Array* array : Arrays()) CAIRN_RETURN_IF_ERROR(array->CheckUnchanged());
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Dataset::Measure(

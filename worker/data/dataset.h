@@ -90,8 +90,8 @@ class Dataset {
   };
   // Copies the examples at `indices`, each below examples(). With `key` the random steps of the
   // pipeline draw numbers, which are functions of the key and the example's index. DataLoss: an
-  // error of the disk, a file that became shorter or has other classes than before, or a value that
-  // a step of the pipeline refuses.
+  // error of the disk, a file that has changed since it was opened, or a value that a step of the
+  // pipeline refuses.
   absl::Status Read(absl::Span<const int64_t> indices, const Buffers& to,
                     std::optional<uint64_t> key = std::nullopt) const;
   // As Read, for one input.
@@ -99,9 +99,6 @@ class Dataset {
   absl::Status ReadLabels(int output, absl::Span<const int64_t> indices, void* out) const;
   // One for each example.
   absl::Status ReadWeights(absl::Span<const int64_t> indices, float* out) const;
-
-  // DataLoss: a file from which examples are read has changed since it was opened.
-  absl::Status CheckUnchanged() const;
 
   // InvalidArgument: a step of the pipeline refuses a value, or its result is not finite. Names the
   // file and the row. Reads all rows if a step may refuse some.

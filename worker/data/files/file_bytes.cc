@@ -52,6 +52,7 @@ std::shared_ptr<const FileBytes> FileBytes::Computed(std::string name, uint64_t 
 }
 
 absl::StatusOr<const FileBytes*> FileBytes::Opened() const {
+  if (const FileBytes* const ready = ready_) return ready;
   // Held while the file is opened, so that it is opened once.
   MutexLock lock(&mutex_);
   if (opened_ == nullptr) {
@@ -60,6 +61,7 @@ absl::StatusOr<const FileBytes*> FileBytes::Opened() const {
       return Malformed(absl::StrCat(opened->size(), " bytes of numbers, expected ", size_));
     }
     opened_ = std::move(opened);
+    ready_ = opened_.get();
   }
   return opened_.get();
 }
@@ -84,8 +86,8 @@ absl::StatusOr<const char*> FileBytes::Read(uint64_t offset, size_t count,
 
 absl::Status FileBytes::CheckUnchanged() const {
   if (open_ != nullptr) {
-    MutexLock lock(&mutex_);
-    return opened_ == nullptr ? absl::OkStatus() : opened_->CheckUnchanged();
+    const FileBytes* const ready = ready_;
+    return ready == nullptr ? absl::OkStatus() : ready->CheckUnchanged();
   }
   if (in_memory() || read_ != nullptr) return absl::OkStatus();
   CAIRN_ASSIGN_OR_RETURN(const struct stat status, StatPatiently(descriptor_, name_));

@@ -1,6 +1,7 @@
 #ifndef CAIRN_WORKER_DATA_FILES_FILE_BYTES_H_
 #define CAIRN_WORKER_DATA_FILES_FILE_BYTES_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -68,6 +69,7 @@ class FileBytes {
   ReadFunction read_;  // Empty: they are not computed.
   mutable Mutex mutex_;
   mutable std::shared_ptr<const FileBytes> opened_ ABSL_GUARDED_BY(mutex_);
+  mutable std::atomic<const FileBytes*> ready_ = nullptr;  // opened_: it is read for each row.
 };
 
 }  // namespace cairn::worker
