@@ -86,8 +86,8 @@ def find(name, may_install, threads):
     return judge(name, made.stdout.strip(), program, threads)
 
 
-def find_all(may_install):
-    return [find(name, may_install, os.cpu_count()) for name in ORIGINALS]
+def find_all(may_install, names=tuple(ORIGINALS)):
+    return [find(name, may_install, os.cpu_count()) for name in names]
 
 
 def remark(found):

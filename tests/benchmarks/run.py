@@ -5,8 +5,9 @@ Usage: run.py [--quick] [--no-install] [--output FILE] [--list] [PART...]
 
 Some parts are measured beside PyTorch. Where that is not installed, or has no BLAS worth comparing
 with (see peer.py), Debian's packages are installed first; with --no-install, or where that fails,
-the results say at their top that it was not measured, and why. The race is measured beside TensorFlow
-and PyTorch 2 from PyPI (see originals.py), and only if it is named: it takes more than an hour.
+the results say at their top that it was not measured, and why. Two parts are measured beside the
+originals from PyPI (see originals.py), and only if they are named: the race, which takes more than an
+hour, and reading.
 
 Parts are measured one after the other, each in processes of its own; a part's results replace those
 of an earlier run in FILE (default: bench-results.json in the current folder), and the table, FILE's
@@ -33,8 +34,9 @@ PART_SECONDS_MAX = 600
 RACE_SECONDS_MAX = 3 * 3600
 
 
-# Measured beside the originals, and not without being named.
-RACE = "race"
+RACE, READING = "race", "reading"
+# Measured beside these originals, and not without being named.
+BESIDE_ORIGINALS = {RACE: ("TensorFlow", "PyTorch 2"), READING: ("TensorFlow",)}
 
 
 def python(script, *arguments):
@@ -75,6 +77,7 @@ def parts(quick):
                       python("evaluator.py", *say_quick)),
         "inference": ("predict and evaluate on a cluster, beside one process",
                       python("inference.py", *say_quick)),
+        READING: ("one worker's reader beside tf.data and a .npy", python("reading.py", *say_quick)),
         "memory": ("resident bytes a parameter, beside PyTorch's training process",
                    python("memory.py", *say_quick)),
         "start": ("from `cairn run` to the first step", python("startup.py", *say_quick)),
@@ -99,9 +102,9 @@ def find_peer(may_install):
     return finding
 
 
-def find_originals(may_install):
-    """Returns what there is to say about the originals."""
-    found = originals.find_all(may_install)
+def find_originals(may_install, names):
+    """Returns what there is to say about these originals."""
+    found = originals.find_all(may_install, names)
     print(originals.remark(found), file=sys.stderr, flush=True)
     return found
 
@@ -127,7 +130,7 @@ def arguments():
     parser.add_argument("--no-install", action="store_true", help="install no peer that is missing")
     parser.add_argument("--output", default="bench-results.json", help="where results are kept")
     parser.add_argument("--list", action="store_true", help="say the parts and end")
-    parser.add_argument("part", nargs="*", help="default: all but race")
+    parser.add_argument("part", nargs="*", help="default: all but race and reading")
     return parser.parse_args()
 
 
@@ -142,14 +145,15 @@ def main():
             print(f"{name:12} {title}")
         return
     wanted = [name for name in known
-              if (name in chosen.part if chosen.part else name != RACE)]
+              if (name in chosen.part if chosen.part else name not in BESIDE_ORIGINALS)]
     peers = {}
     if any(name in BESIDE_PYTORCH for name in wanted):
         pytorch = find_peer(may_install=not chosen.no_install)
         peers = dict.fromkeys(BESIDE_PYTORCH, (peer.environment_of(pytorch), pytorch.remark()))
-    if RACE in wanted:
-        found = find_originals(may_install=not chosen.no_install)
-        peers[RACE] = originals.environment_of(found), originals.remark(found)
+    for name, beside in BESIDE_ORIGINALS.items():
+        if name in wanted:
+            found = find_originals(not chosen.no_install, beside)
+            peers[name] = originals.environment_of(found), originals.remark(found)
     for name in wanted:
         title, command = known[name]
         record = measure(name, title, command, chosen.quick, *peers.get(name, ()))

@@ -3,16 +3,16 @@
 #
 #   tests/benchmarks/run.sh [--quick] [--no-install] [--output FILE] [--list] [PART...]
 #
-# Without PART it measures everything but the race, in about 20 minutes on 2 cores (--quick: 7); the
-# race takes more than an hour (--quick, of its smallest model: 10 minutes). The results are
-# written as JSON to FILE (default: bench-results.json), with a picture (.svg) and a page (.md) next
-# to it. Measuring a PART again replaces its results. The README's numbers are those of
-# doc/benchmarks.json:
+# Without PART it measures everything but race and reading, in about 20 minutes on 2 cores (--quick:
+# 7). The race takes more than an hour (--quick, of its smallest model: 10 minutes), reading 10
+# (--quick: 1). The results are written as JSON to FILE (default: bench-results.json), with a
+# picture (.svg) and a page (.md) next to it. Measuring a PART again replaces its results. The
+# README's numbers are those of doc/benchmarks.json:
 #
 #   tests/benchmarks/run.sh --output doc/benchmarks.json
 #
-# The race has its originals from PyPI: tests/interop/setup.sh installs TensorFlow (1.6 GiB) and
-# PyTorch 2 (see torch_requirements.txt) once, into a cache, if they are missing.
+# These two have their originals from PyPI: tests/interop/setup.sh installs TensorFlow (1.6 GiB) and,
+# for the race, PyTorch 2 (see torch_requirements.txt) once, into a cache, if they are missing.
 # The other peers need Debian's python3-torch with a fast BLAS (libopenblas0-pthread). Both are installed
 # if they are missing, with root or sudo. A peer that cannot be installed, or must not be
 # (--no-install), or whose matrix products are slow, is not measured; the top of the result says so.
