@@ -125,7 +125,7 @@ TEST_F(DrillTest, ASynchronousJobHasTheBitsOfTheRunWithoutFaults) {
 
 TEST_F(DrillTest, AJobThatEndsBeforeTheFaultsMakesItVoid) {
   CountingJob job = Job();
-  job.batches_per_epoch = 100;
+  job.batches_per_epoch = 10;
   job.batches = job.batches_per_epoch;
   const CommandResult result =
       DrillOnce(job, {"--plan", "coordinator", "--faults", "1", "--epochs", "1"});

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/common/faulty_files.h"
 #include "tests/worker/data/data_files.h"
@@ -17,6 +18,7 @@ namespace {
 
 using cairn::testing::FaultyFiles;
 using cairn::testing::WriteDataFile;
+using ::testing::MatchesRegex;
 
 class ReadAtTest : public ::testing::Test {
  protected:
@@ -63,8 +65,9 @@ TEST_F(ReadAtTest, ATransientErrorThatLastsIsUnavailable) {
   faults_.Set({{"read", "read_at.data", EIO}});
   const auto count = ReadAt(descriptor_, 4, 3, bytes_, "the data", absl::Milliseconds(40));
   EXPECT_EQ(count.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(count.status().message(),
-            "data file the data: cannot read byte 4: Input/output error (tried 3 times in 40ms)");
+  EXPECT_THAT(std::string(count.status().message()),
+              MatchesRegex("data file the data: cannot read byte 4: Input/output error "
+                           "\\(tried [0-9]+ times? in 40ms\\)"));
 }
 
 TEST_F(ReadAtTest, OtherErrorsAreNotRepeated) {
