@@ -1,5 +1,7 @@
 #include "worker/lease_queue.h"
 
+#include <algorithm>
+
 namespace cairn::worker {
 namespace {
 
@@ -41,6 +43,16 @@ void LeaseQueue::Add(const proto::Split& split) {
 std::optional<int64_t> LeaseQueue::Next() const {
   if (waiting_.empty()) return std::nullopt;
   return waiting_.begin()->first;
+}
+
+std::optional<int64_t> LeaseQueue::Ahead(int64_t others) const {
+  std::optional<int64_t> batch;
+  for (const auto& [first, split] : waiting_) {
+    batch = first + std::min(others, split.count() - 1) * split.stride();
+    if (others < split.count()) break;
+    others -= split.count();
+  }
+  return batch;
 }
 
 std::optional<int64_t> LeaseQueue::Start() {

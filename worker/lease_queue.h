@@ -28,6 +28,9 @@ class LeaseQueue {
 
   // The smallest waiting batch.
   std::optional<int64_t> Next() const;
+  // The waiting batch that comes `others` later, if splits were started one after the other; the
+  // last one if there are fewer.
+  std::optional<int64_t> Ahead(int64_t others) const;
   // Starts the smallest waiting batch and returns it.
   std::optional<int64_t> Start();
   // Returns a started batch to the waiting ones.

@@ -103,7 +103,7 @@ absl::StatusOr<Strategy::StepStatus> Trainer::Step(const Assignment& assignment,
   // The batch is loaded before the values are pulled: they would grow stale during a slow read.
   activity_.Enter(proto::Activity::READING, assignment.batch);
   CAIRN_ASSIGN_OR_RETURN(const LoadedBatch* const batch,
-                         loader_->Get(assignment.batch, assignment.next));
+                         loader_->Get(assignment.batch, assignment.next, assignment.later));
   if (recorder_ != nullptr) recorder_->Add(kDataPhase, begin, SpanRecorder::Now());
   const LoadedBatch& loaded = *batch;
   load_times_ = loaded.times;

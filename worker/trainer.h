@@ -34,6 +34,8 @@ class Trainer {
     int64_t batch = 0;
     // Probably the batch of the next step. It is loaded while this one is computed.
     std::optional<int64_t> next;
+    // Probably a batch of a later step, whose files are opened meanwhile.
+    std::optional<int64_t> later;
     // The worker did something else since its last step; see Strategy::Step.
     bool after_idle = false;
   };

@@ -9,6 +9,8 @@ namespace {
 constexpr absl::Duration kReportOver = absl::Seconds(2);
 // The coordinator leases fewer.
 constexpr int64_t kInferenceBatchesMax = 65536;
+// How many steps before its batch a file is opened: some may take as long as many steps.
+constexpr int64_t kStepsAhead = 64;
 
 }  // namespace
 
@@ -316,6 +318,7 @@ WorkItem WorkState::TrainingItem() {
   item.kind = WorkItem::Kind::kTrain;
   item.batch = *leases_.Start();
   item.next = leases_.Next();
+  item.later = leases_.Ahead(kStepsAhead);
   computing_ = item.batch;
   evaluated_last_ = false;
   return item;

@@ -45,7 +45,8 @@ struct WorkItem {
   // kTrain, kEvaluate, kInfer: the batch to compute, and the batch that will probably follow.
   int64_t batch = 0;
   std::optional<int64_t> next;
-  uint64_t cut = 0;  // kEvaluate.
+  std::optional<int64_t> later;  // kTrain: one that is some steps ahead.
+  uint64_t cut = 0;              // kEvaluate.
 };
 
 // The state machine of a worker: the current job and generation, the leased batches, and the

@@ -315,6 +315,7 @@ void WorkerTask::RunTraining(const WorkItem& item) {
   Trainer::Assignment assignment;
   assignment.batch = item.batch;
   assignment.next = item.next;
+  assignment.later = item.later;
   assignment.after_idle = clock_.Now() - last_step_end_ > kIdle;
   const auto result = runner_->Train(assignment, [this, &item] {
     MutexLock lock(&mutex_);

@@ -1,11 +1,6 @@
 #include "worker/job_data.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <numeric>
 
 #include "gmock/gmock.h"
@@ -14,7 +9,7 @@
 #include "tests/worker/counting_plan.h"
 #include "tests/worker/data/data_files.h"
 #include "tests/worker/data/tfrecord/example_bytes.h"
-#include "worker/data/files/read_at.h"
+#include "tests/worker/line_plan.h"
 
 namespace cairn::worker {
 namespace {
@@ -23,65 +18,6 @@ using cairn::testing::NpyBytes;
 using cairn::testing::Raw;
 using cairn::testing::WriteDataFile;
 using ::testing::HasSubstr;
-
-proto::Inspect InspectOf(const proto::JobPlan& plan) {
-  proto::Inspect inspect;
-  inspect.set_job_id(plan.job_id());
-  *inspect.mutable_job() = plan.job();
-  *inspect.mutable_model() = plan.model();
-  return inspect;
-}
-
-// The plan that the coordinator makes from an inspection.
-proto::JobPlan Planned(proto::JobPlan plan) {
-  const proto::InspectReply reply = InspectJob(InspectOf(plan), {});
-  EXPECT_EQ(reply.error(), "");
-  plan.set_examples(reply.examples());
-  plan.set_validation_examples(reply.validation_examples());
-  *plan.mutable_data() = reply.data();
-  return plan;
-}
-
-JobData Open(const proto::JobPlan& plan) {
-  auto data = LoadJobData(plan, *JobModel::Create(plan.job(), plan.model()), {}, true, true);
-  EXPECT_TRUE(data.ok()) << data.status();
-  return *std::move(data);
-}
-
-std::string OpenError(const proto::JobPlan& plan) {
-  return std::string(LoadJobData(plan, *JobModel::Create(plan.job(), plan.model()), {}, true, true)
-                         .status()
-                         .message());
-}
-
-// One input, one output, mean squared error. `job` has the other fields.
-proto::JobPlan LinePlan(const std::string& job) {
-  proto::JobPlan plan;
-  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(job, plan.mutable_job()).ok()) << job;
-  plan.mutable_job()->mutable_loss()->set_name("mse");
-  *plan.mutable_model() = nn::testing::SpecOf(
-      {{"in", "InputLayer", R"({"batch_shape": [null, 1]})"}, {"out", "Dense", R"({"units": 1})"}});
-  return plan;
-}
-
-std::vector<float> InputsOf(const Dataset& data) {
-  std::vector<int64_t> indices(data.examples());
-  std::iota(indices.begin(), indices.end(), 0);
-  std::vector<float> values(indices.size());
-  EXPECT_TRUE(data.ReadInput(0, indices, values.data()).ok());
-  return values;
-}
-
-std::string Quoted(const std::string& path) { return "\"" + path + "\""; }
-
-// The numbers 0 to 9 as features and as labels.
-std::string TenNumbers(const std::string& more) {
-  std::vector<float> numbers(10);
-  std::iota(numbers.begin(), numbers.end(), 0.0f);
-  const std::string file = WriteDataFile("ten.npy", NpyBytes("<f4", "(10, 1)", Raw(numbers)));
-  return R"({"train": {"npy": {"features": [)" + Quoted(file) + R"(], "labels": [)" + Quoted(file) +
-         "]}" + more + "}";
-}
 
 TEST(JobDataTest, InspectionCountsTheExamplesOfBothSources) {
   const proto::InspectReply reply =
@@ -148,22 +84,6 @@ TEST(JobDataTest, AFilterThatKeepsNoRowOfACsvFileIsNamed) {
                   "pipeline": [{"filter": "x > 1"}, {"take": 1}]}})");
   EXPECT_EQ(InspectJob(InspectOf(plan), {}).error(),
             "job field train.csv: no row is left for which \"filter\" is true");
-}
-
-// The numbers from `first` on as features and labels.
-std::string NumbersFrom(int first, int count) {
-  std::vector<float> numbers(count);
-  std::iota(numbers.begin(), numbers.end(), static_cast<float>(first));
-  const std::string file =
-      Quoted(WriteDataFile("from" + std::to_string(first) + ".npy",
-                           NpyBytes("<f4", "(" + std::to_string(count) + ", 1)", Raw(numbers))));
-  return R"({"npy": {"features": [)" + file + R"(], "labels": [)" + file + "]}";
-}
-
-std::string MixOf(const std::string& first_weight, const std::string& second_weight) {
-  return R"({"mix": [{"source": )" + NumbersFrom(0, 4) + R"(, "scale": 10})" + first_weight +
-         R"(}, {"source": )" + NumbersFrom(100, 20) + R"(, "pipeline": [{"take": 8}]})" +
-         second_weight + "}]}";
 }
 
 TEST(JobDataTest, AMixtureHasTheRowsOfItsSourcesByTheirWeights) {
@@ -675,212 +595,6 @@ TEST(JobDataTest, CsvColumnsThatTheJobDoesNotNameKeepTheOrderOfTraining) {
   ASSERT_TRUE(data.validation->ReadInput(0, {0}, values).ok());
   EXPECT_EQ(values[0], 3);
   EXPECT_EQ(values[1], 4);
-}
-
-TEST(JobDataTest, OtherFilesThanTheInspectedOnesAreRefused) {
-  const proto::JobPlan plan = Planned(LinePlan(TenNumbers("}")));
-  WriteDataFile("ten.npy", NpyBytes("<f4", "(10, 1)", Raw(std::vector<float>(10, 1.0f))));
-  EXPECT_THAT(OpenError(plan), HasSubstr("ten.npy: it is not the one that was inspected"));
-}
-
-TEST(JobDataTest, FilesOfAnInferenceHaveFingerprintsUnlessThePlanHasThem) {
-  const auto fingerprints = [](const proto::JobPlan& plan, bool needs_labels) {
-    const auto model = *nn::Model::Create(plan.model());
-    auto files = FingerprintValidation(plan, *model, needs_labels);
-    EXPECT_TRUE(files.ok()) << files.status();
-    return *std::move(files);
-  };
-  const auto write = [](const std::string& value) {
-    return WriteDataFile("print.npy", NpyBytes("<f4", "(1, 1)", value));
-  };
-  const std::string file = write("abcd");
-  const proto::JobPlan plan =
-      LinePlan(R"({"train": {"npy": {"features": [)" + Quoted(file) + R"(], "labels": [)" +
-               Quoted(file) + R"(]}}, )" + R"("validation": {"npy": {"features": [)" +
-               Quoted(file) + R"(], "labels": [)" + Quoted(file) + "]}}}");
-  const auto inputs = fingerprints(plan, /*needs_labels=*/false);
-  ASSERT_EQ(inputs.size(), 2u);
-  EXPECT_EQ(inputs[0].first(), file);
-  EXPECT_EQ(inputs[0].count(), 1);
-  EXPECT_EQ(inputs[0].fingerprint(), fingerprints(plan, false)[0].fingerprint());
-  EXPECT_EQ(fingerprints(plan, /*needs_labels=*/true).size(), 2u);
-  write("abce");
-  EXPECT_NE(inputs[0].fingerprint(), fingerprints(plan, false)[0].fingerprint());
-  // Loading compares them with the plan.
-  EXPECT_TRUE(fingerprints(Planned(plan), /*needs_labels=*/true).empty());
-  const proto::JobPlan mixed =
-      LinePlan(R"({"train": )" + MixOf("", "") + R"(, "validation": )" + MixOf("", "") + "}");
-  EXPECT_EQ(fingerprints(mixed, /*needs_labels=*/true).size(), 4u);
-  EXPECT_TRUE(fingerprints(Planned(mixed), /*needs_labels=*/true).empty());
-}
-
-TEST(JobDataTest, TheFingerprintsOfManyFilesAreFew) {
-  std::string names;
-  for (int i = 0; i < 300; ++i) {
-    const std::string name = absl::StrCat("many", i, ".npy");
-    absl::StrAppend(&names, i == 0 ? "" : ",",
-                    Quoted(WriteDataFile(name, NpyBytes("<f4", "(1, 1)", "abcd"))));
-  }
-  const proto::JobPlan plan = LinePlan(R"({"train": {"npy": {"features": [)" + names + "]}}, " +
-                                       R"("validation": {"npy": {"features": [)" + names + "]}}}");
-  const auto files = FingerprintValidation(plan, **nn::Model::Create(plan.model()), false);
-  ASSERT_TRUE(files.ok()) << files.status();
-  EXPECT_EQ(files->size(), 150u);
-  EXPECT_EQ(files->at(1).count(), 2);
-  EXPECT_THAT(files->at(1).first(), ::testing::EndsWith("many2.npy"));
-  const uint64_t before = files->back().fingerprint();
-  WriteDataFile("many299.npy", NpyBytes("<f4", "(1, 1)", "abce"));
-  const auto after = FingerprintValidation(plan, **nn::Model::Create(plan.model()), false);
-  EXPECT_NE(after->back().fingerprint(), before);
-  EXPECT_EQ(after->front().fingerprint(), files->front().fingerprint());
-}
-
-TEST(JobDataTest, MoreFilesThanWereInspectedAreRefused) {
-  const std::string folder = ::testing::TempDir();
-  for (const char* name : {"many1.csv", "many2.csv"}) WriteDataFile(name, "x,y\n1,2\n");
-  std::remove((folder + "/many3.csv").c_str());
-  const proto::JobPlan plan =
-      Planned(LinePlan(R"({"train": {"csv": {"files": [)" + Quoted(folder + "/many*.csv") +
-                       R"(], "labels": [{"name": "y"}]}}})"));
-  EXPECT_EQ(plan.examples(), 2);
-  WriteDataFile("many3.csv", "x,y\n1,2\n");
-  EXPECT_THAT(OpenError(plan), HasSubstr("3 data files on this host, 2 when the job was planned"));
-}
-
-// Twenty files of three examples each: the numbers from 0, as features and as labels.
-std::string TwentyFiles() {
-  using namespace cairn::testing;  // NOLINT
-  for (int file = 0; file < 20; ++file) {
-    std::string bytes;
-    for (int i = 0; i < 3; ++i) {
-      const auto value = static_cast<float>(file * 3 + i);
-      bytes +=
-          RecordBytes(ExampleBytes({{"x", FloatsFeature({value})}, {"y", FloatsFeature({value})}}));
-    }
-    WriteDataFile("many-" + std::string(1, static_cast<char>('a' + file)) + ".tfrecord", bytes);
-  }
-  return R"({"train": {"tfrecord": {"files": [)" +
-         Quoted(::testing::TempDir() + "/many-?.tfrecord") +
-         R"(], "features": [{"name": "x"}], "labels": [{"name": "y"}]}})";
-}
-
-TEST(JobDataTest, OnlyFilesWhoseExamplesAreReadAreOpened) {
-  const proto::JobPlan plan =
-      Planned(LinePlan(TwentyFiles() + R"(, "validation_fraction": 0.25})"));
-  EXPECT_EQ(plan.examples(), 45);
-  ASSERT_EQ(plan.data().train_index_size(), 20);
-  const uint64_t before = FilesOpened();
-  const JobData data = Open(plan);
-  EXPECT_EQ(FilesOpened(), before);
-  // The validation examples are in the last five files.
-  std::vector<float> wanted(15);
-  std::iota(wanted.begin(), wanted.end(), 45.0f);
-  EXPECT_EQ(InputsOf(*data.validation), wanted);
-  const uint64_t five = FilesOpened() - before;
-  EXPECT_GE(five, 5u);
-  EXPECT_EQ(InputsOf(*data.train).size(), 45u);
-  EXPECT_EQ(FilesOpened() - before, 4 * five);
-}
-
-// What workers find in `parts` parts of the training files, put together.
-proto::DataSurvey SurveyOf(const proto::JobPlan& plan, uint32_t parts) {
-  proto::DataSurvey all;
-  for (uint32_t part = 0; part < parts; ++part) {
-    proto::Inspect inspect = InspectOf(plan);
-    inspect.set_parts(parts);
-    inspect.set_part(part);
-    const proto::InspectReply reply = InspectJob(inspect, {});
-    EXPECT_EQ(reply.error(), "");
-    EXPECT_TRUE(reply.has_survey());
-    EXPECT_EQ(reply.survey().part(), part);
-    const proto::DamagedRecords damaged = reply.survey().damaged();
-    const proto::DamagedRecords before = all.damaged();
-    all.MergeFrom(reply.survey());
-    if (before.count() > 0) all.mutable_damaged()->set_first_error(before.first_error());
-    if (before.count() + damaged.count() > 0) {
-      all.mutable_damaged()->set_count(before.count() + damaged.count());
-    } else {
-      all.clear_damaged();
-    }
-  }
-  return all;
-}
-
-TEST(JobDataTest, FilesThatAreInspectedInPartsGiveTheSamePlan) {
-  const std::string files = TwentyFiles();
-  std::ifstream file(::testing::TempDir() + "/many-f.tfrecord", std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  ASSERT_FALSE(bytes.empty());
-  bytes.back() ^= 1;  // Of the last record's checksum.
-  WriteDataFile("many-f.tfrecord", bytes);
-  for (const std::string& more :
-       {std::string(R"(, "validation_fraction": 0.25})"), std::string("}")}) {
-    std::string job = files + more;
-    const size_t place = job.find(R"("labels")");
-    ASSERT_NE(place, std::string::npos);
-    // In "train", behind "tfrecord".
-    job.insert(job.find("}}", place) + 1, R"(, "skip_damaged": 2, "standardize": true)");
-    const proto::JobPlan plan = LinePlan(job);
-    const proto::InspectReply whole = InspectJob(InspectOf(plan), {});
-    ASSERT_EQ(whole.error(), "");
-    EXPECT_EQ(whole.data().train_damaged().count(), 1);
-    for (const uint32_t parts : {1, 3, 20, 33}) {
-      proto::Inspect inspect = InspectOf(plan);
-      *inspect.mutable_survey() = SurveyOf(plan, parts);
-      EXPECT_EQ(InspectJob(inspect, {}).SerializeAsString(), whole.SerializeAsString()) << parts;
-    }
-  }
-}
-
-TEST(JobDataTest, AnInspectionThatKnowsAllPartsOpensNoFile) {
-  const proto::JobPlan plan = LinePlan(TwentyFiles() + "}");
-  proto::Inspect inspect = InspectOf(plan);
-  *inspect.mutable_survey() = SurveyOf(plan, 4);
-  const uint64_t before = FilesOpened();
-  EXPECT_EQ(InspectJob(inspect, {}).examples(), 60);
-  EXPECT_EQ(FilesOpened(), before);
-}
-
-TEST(JobDataTest, FilesThatChangeWhileTheyAreInspectedAreRefused) {
-  const proto::JobPlan plan = LinePlan(TwentyFiles() + "}");
-  proto::Inspect inspect = InspectOf(plan);
-  *inspect.mutable_survey() = SurveyOf(plan, 4);
-  WriteDataFile("many-z.tfrecord", "");
-  EXPECT_EQ(InspectJob(inspect, {}).error(),
-            "job field train.tfrecord: the data files were changed while they were inspected: "
-            "there were 20, now there are 21");
-  std::filesystem::remove(::testing::TempDir() + "/many-z.tfrecord");
-}
-
-TEST(JobDataTest, MoreDamagedRecordsInAllPartsThanAreAllowedAreRefused) {
-  const proto::JobPlan plan = LinePlan(TwentyFiles() + "}");
-  proto::Inspect inspect = InspectOf(plan);
-  *inspect.mutable_survey() = SurveyOf(plan, 4);
-  inspect.mutable_survey()->mutable_damaged()->set_count(3);
-  inspect.mutable_survey()->mutable_damaged()->set_first_error("the first");
-  EXPECT_EQ(
-      InspectJob(inspect, {}).error(),
-      "job field train.tfrecord: 3 damaged records, \"skip_damaged\" allows 0; the first: the "
-      "first");
-}
-
-TEST(JobDataTest, OnlyDivisibleFilesAreInspectedInParts) {
-  proto::Inspect inspect = InspectOf(LinePlan(TenNumbers("}")));
-  inspect.set_parts(2);
-  EXPECT_THAT(InspectJob(inspect, {}).error(), HasSubstr("there is no part 0 of 2"));
-  inspect = InspectOf(LinePlan(TwentyFiles() + "}"));
-  inspect.set_parts(2);
-  inspect.set_part(2);
-  EXPECT_THAT(InspectJob(inspect, {}).error(), HasSubstr("there is no part 2 of 2"));
-}
-
-TEST(JobDataTest, AnIndexedFileOfAnotherSizeIsNotTheOneThatWasInspected) {
-  const proto::JobPlan plan = Planned(LinePlan(TwentyFiles() + "}"));
-  WriteDataFile("many-c.tfrecord", "");
-  EXPECT_THAT(OpenError(plan), HasSubstr("many-c.tfrecord: it has 0 bytes, and had "));
-  WriteDataFile("many-y.tfrecord", "");
-  EXPECT_THAT(OpenError(plan), HasSubstr("21 data files on this host, 20 when"));
-  std::filesystem::remove(::testing::TempDir() + "/many-y.tfrecord");
 }
 
 }  // namespace

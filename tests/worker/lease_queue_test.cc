@@ -1,5 +1,6 @@
 #include "worker/lease_queue.h"
 
+#include <optional>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -30,6 +31,20 @@ TEST(LeaseQueueTest, SmallestBatchIsNextWhateverSplitItIsIn) {
   EXPECT_EQ(StartAll(&queue), (std::vector<int64_t>{0, 1, 2, 5, 6, 9}));
   EXPECT_EQ(queue.waiting(), 0);
   EXPECT_EQ(queue.started().size(), 6u);
+}
+
+TEST(LeaseQueueTest, ABatchSomePlacesAheadIsFoundWhereSplitsFollowEachOther) {
+  LeaseQueue queue;
+  EXPECT_EQ(queue.Ahead(0), std::nullopt);
+  queue.Add(Split(10, 1, 5));
+  queue.Add(Split(20, 2, 3));
+  EXPECT_EQ(queue.Ahead(0), 10);
+  EXPECT_EQ(queue.Ahead(4), 14);
+  EXPECT_EQ(queue.Ahead(5), 20);
+  EXPECT_EQ(queue.Ahead(7), 24);
+  EXPECT_EQ(queue.Ahead(1000), 24) << "there are no more";
+  StartAll(&queue);
+  EXPECT_EQ(queue.Ahead(0), std::nullopt) << "none waits";
 }
 
 TEST(LeaseQueueTest, BatchesGrantedTwiceAreHereOnce) {

@@ -297,6 +297,17 @@ proto::Command GrantInference(uint64_t inference, int64_t first, int64_t count) 
   return command;
 }
 
+TEST_F(WorkStateTest, ATrainingItemSaysWhatFollowsSoonAndLater) {
+  state_.OnCommand(Grant(1, 0, 100));
+  const auto first = state_.NextItem();
+  EXPECT_EQ(first->batch, 0);
+  EXPECT_EQ(first->next, 1);
+  EXPECT_EQ(first->later, 65);
+  for (int64_t batch = 1; batch < 98; ++batch) EXPECT_EQ(NextBatch(), batch);
+  EXPECT_EQ(state_.NextItem()->later, 99) << "the last one";
+  EXPECT_EQ(state_.NextItem()->later, std::nullopt);
+}
+
 TEST_F(WorkStateTest, AnInferenceAndTheJobAlternate) {
   state_.OnCommand(StartInference(8));
   state_.OnCommand(GrantInference(8, 0, 3));

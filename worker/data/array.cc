@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -180,6 +179,15 @@ int Array::PartOf(int64_t row) const {
   return static_cast<int>(std::upper_bound(ends_.begin(), ends_.end(), row) - ends_.begin());
 }
 
+std::set<int> Array::PartsOf(const std::vector<int64_t>& rows) const {
+  std::set<int> parts;
+  for (const int64_t row : rows) {
+    const int last = PartOf(LastFileRow(row));
+    for (int part = PartOf(FileRow(row)); part <= last; ++part) parts.insert(part);
+  }
+  return parts;
+}
+
 std::string Array::Place(int64_t row) const {
   const int64_t file_row = FileRow(row);
   const int part = PartOf(file_row);
@@ -315,12 +323,15 @@ void Array::RowToWholes(const char* row, int64_t* out) const {
 
 absl::Status Array::CheckUnchanged(const std::vector<int64_t>& rows) const {
   if (in_memory()) return absl::OkStatus();
-  std::set<int> parts;
-  for (const int64_t row : rows) {
-    const int last = PartOf(LastFileRow(row));
-    for (int part = PartOf(FileRow(row)); part <= last; ++part) parts.insert(part);
+  for (const int part : PartsOf(rows)) {
+    CAIRN_RETURN_IF_ERROR(parts_[part].file->CheckUnchanged());
   }
-  for (const int part : parts) CAIRN_RETURN_IF_ERROR(parts_[part].file->CheckUnchanged());
+  return absl::OkStatus();
+}
+
+absl::Status Array::OpenFiles(const std::vector<int64_t>& rows) const {
+  if (in_memory()) return absl::OkStatus();
+  for (const int part : PartsOf(rows)) CAIRN_RETURN_IF_ERROR(parts_[part].file->Prepare());
   return absl::OkStatus();
 }
 

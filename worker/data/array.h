@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,9 @@ class Array {
   // Requires integers. A uint64 of 2^63 or more becomes the negative number with its bits.
   void RowToWholes(const char* row, int64_t* out) const;
 
+  // Opens the files of these rows that are deferred. Errors as Row's.
+  absl::Status OpenFiles(const std::vector<int64_t>& rows) const;
+
   // DataLoss: the file on disk of one of these rows has changed since it was opened.
   absl::Status CheckUnchanged(const std::vector<int64_t>& rows) const;
 
@@ -127,6 +131,7 @@ class Array {
   absl::StatusOr<const char*> ReadFileRow(int64_t row, std::string* scratch) const;
   absl::StatusOr<const char*> ReadWindow(int64_t row, std::string* scratch) const;
   int PartOf(int64_t row) const;
+  std::set<int> PartsOf(const std::vector<int64_t>& rows) const;
   int64_t FirstRow(int part) const { return part == 0 ? 0 : ends_[part - 1]; }
   template <typename Out, typename Convert>
   void ConvertRow(const char* row, Out* out, Convert convert) const;

@@ -176,7 +176,23 @@ std::optional<absl::Status> BatchLoader::TakeStaged(int64_t batch) {
   return staged_status_;
 }
 
-absl::StatusOr<const LoadedBatch*> BatchLoader::Get(int64_t batch, std::optional<int64_t> next) {
+// One batch at a time: the files of one that is passed over are opened when it is read.
+void BatchLoader::OpenFiles(int64_t batch) {
+  if (readers_ == nullptr || is_opening_.exchange(true)) return;
+  const bool submitted = readers_->TrySubmit([this, batch] {
+    // Errors are those of reading the batch, if it comes to that.
+    OrNoMemory([&] {
+      std::vector<int64_t> indices;
+      order_.ExamplesOf(batch, &indices);
+      return dataset_->OpenFiles(indices);
+    }).IgnoreError();
+    is_opening_ = false;
+  });
+  if (!submitted) is_opening_ = false;
+}
+
+absl::StatusOr<const LoadedBatch*> BatchLoader::Get(int64_t batch, std::optional<int64_t> next,
+                                                    std::optional<int64_t> later) {
   if (given_) count_.AddStep(NanosecondsSince(*given_));
   const std::optional<absl::Status> staged = TakeStaged(batch);
   CAIRN_RETURN_IF_ERROR(staged ? *staged : Assemble(batch, &current_, &indices_));
@@ -187,6 +203,7 @@ absl::StatusOr<const LoadedBatch*> BatchLoader::Get(int64_t batch, std::optional
     stage_ = Stage::kAsked;
     changed_.NotifyAll();
   }
+  if (later) OpenFiles(*later);
   given_ = Clock::now();
   return &current_;
 }

@@ -51,9 +51,11 @@ class BatchLoader {
 
   // Returns the batch, which stays valid until the next Get. Returns at once if it was the `next`
   // of the previous Get and is ready; waits for it if it is being assembled; else assembles it.
-  // `next` is the batch of the next Get, as far as is known. Errors as Dataset::Read. Lack of
+  // `next` is the batch of the next Get, as far as is known, and `later` that of a later one, whose
+  // files are opened meanwhile. Errors as Dataset::Read. Lack of
   // memory is ResourceExhausted on the loader's threads and std::bad_alloc on the caller's.
-  absl::StatusOr<const LoadedBatch*> Get(int64_t batch, std::optional<int64_t> next);
+  absl::StatusOr<const LoadedBatch*> Get(int64_t batch, std::optional<int64_t> next,
+                                         std::optional<int64_t> later = std::nullopt);
 
   // Whether to measure the times of the batches that are assembled from now on.
   void set_measures(bool measures) { measures_ = measures; }
@@ -74,12 +76,14 @@ class BatchLoader {
   absl::Status ReadMeasured(const std::vector<int64_t>& indices, size_t first, size_t count,
                             LoadedBatch* batch, LoadTimes* times) const;
   absl::Status ReadInPieces(const std::vector<int64_t>& indices, LoadedBatch* batch);
+  void OpenFiles(int64_t batch);
   // Waits for the staged batch. If it is `batch`, makes it the current one and returns its status.
   std::optional<absl::Status> TakeStaged(int64_t batch);
   void Run();
 
   const std::shared_ptr<const Dataset> dataset_;
   const BatchSampler order_;
+  std::atomic<bool> is_opening_ = false;  // A reader opens files for a later batch.
   // Null: the data are in memory.
   std::unique_ptr<ThreadPool> readers_;
   ReaderCount count_;

@@ -408,6 +408,21 @@ absl::Status Dataset::ReadWeights(absl::Span<const int64_t> indices, float* out)
   return Read(indices, buffers);
 }
 
+absl::Status Dataset::OpenFiles(absl::Span<const int64_t> indices) const {
+  if (sources_ != nullptr) {
+    for (const int64_t index : indices) {
+      const Mixture::Place place = mixture_->At(index);
+      CAIRN_RETURN_IF_ERROR(
+          (*sources_)[place.source].OpenFiles(absl::MakeConstSpan(&place.example, 1)));
+    }
+    return absl::OkStatus();
+  }
+  std::vector<int64_t> rows;
+  for (const int64_t index : indices) rows.push_back(RowOf(index));
+  for (const Array* const array : Arrays()) CAIRN_RETURN_IF_ERROR(array->OpenFiles(rows));
+  return absl::OkStatus();
+}
+
 bool Dataset::has_steps() const {
   if (sources_ != nullptr) {
     return std::any_of(sources_->begin(), sources_->end(),

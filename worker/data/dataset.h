@@ -100,6 +100,9 @@ class Dataset {
   // One for each example.
   absl::Status ReadWeights(absl::Span<const int64_t> indices, float* out) const;
 
+  // Opens the files of these examples that are opened when they are needed. Errors as Read's.
+  absl::Status OpenFiles(absl::Span<const int64_t> indices) const;
+
   // InvalidArgument: a step of the pipeline refuses a value, or its result is not finite. Names the
   // file and the row. Reads all rows if a step may refuse some.
   absl::Status CheckSteps() const;

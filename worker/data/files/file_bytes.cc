@@ -66,6 +66,10 @@ absl::StatusOr<const FileBytes*> FileBytes::Opened() const {
   return opened_.get();
 }
 
+absl::Status FileBytes::Prepare() const {
+  return open_ == nullptr ? absl::OkStatus() : Opened().status();
+}
+
 absl::StatusOr<const char*> FileBytes::Read(uint64_t offset, size_t count,
                                             std::string* scratch) const {
   if (read_ != nullptr) return read_(offset, count, scratch);

@@ -42,6 +42,9 @@ class FileBytes {
   // Whether no Read accesses the disk. False for deferred and computed contents.
   bool in_memory() const { return descriptor_ < 0 && open_ == nullptr && read_ == nullptr; }
 
+  // Opens deferred contents, as the first Read would.
+  absl::Status Prepare() const;
+
   // Returns `count` bytes at `offset`, all within size(). Without a copy if the file is in memory;
   // otherwise they are read into `*scratch` and valid until it changes. DataLoss: a file that
   // became shorter. Errors of the disk: as ReadAt. Errors of deferred contents: as Open; of

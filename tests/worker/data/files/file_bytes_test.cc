@@ -77,6 +77,23 @@ TEST(FileBytesTest, DeferredContentsAreOpenedOnceAtTheFirstRead) {
   EXPECT_EQ(opened, 2);
 }
 
+TEST(FileBytesTest, DeferredContentsCanBeOpenedBeforeTheFirstRead) {
+  int opened = 0;
+  const auto file = FileBytes::Deferred("later", 3, [&] {
+    ++opened;
+    return FileBytes::InMemory("later", "abc");
+  });
+  EXPECT_TRUE(file->Prepare().ok());
+  EXPECT_EQ(opened, 1);
+  std::string scratch;
+  EXPECT_EQ(std::string(*file->Read(1, 2, &scratch), 2), "bc");
+  EXPECT_TRUE(file->Prepare().ok());
+  EXPECT_EQ(opened, 1);
+  EXPECT_TRUE(FileBytes::InMemory("memory", "abc")->Prepare().ok());
+  const auto broken = FileBytes::Deferred("broken", 3, [] { return absl::UnavailableError("no"); });
+  EXPECT_TRUE(absl::IsUnavailable(broken->Prepare()));
+}
+
 TEST(FileBytesTest, DeferredContentsOfAnotherSizeAreAnError) {
   const auto file =
       FileBytes::Deferred("later", 4, [] { return FileBytes::InMemory("later", "abc"); });
