@@ -249,8 +249,8 @@ class ManyFiles : public ::testing::TestWithParam<int> {
       counts[pid][file] -= inspection;
       ++inspected[pid];
     }
-    // All workers have inspected a part of the files.
-    EXPECT_EQ(inspected.size(), static_cast<size_t>(workers()));
+    // Not by one worker alone. One that is slow to begin may find nothing left.
+    EXPECT_GE(inspected.size(), 2u);
     // Rounded up: a process that is killed has begun to read.
     for (auto& [pid, files] : counts) {
       for (auto& [file, count] : files) count = (count + opens - 1) / opens;
