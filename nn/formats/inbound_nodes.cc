@@ -97,6 +97,7 @@ absl::StatusOr<LayerCall> ReadKeras3Call(const JsonNode& node) {
   CAIRN_ASSIGN_OR_RETURN(const JsonNode args, node.Member("args"));
   CAIRN_ASSIGN_OR_RETURN(const auto elements, args.Elements());
   LayerCall call;
+  call.has_defaults = true;
   for (const JsonNode& element : elements) {
     if (element.json().is_null()) continue;
     CAIRN_RETURN_IF_ERROR(ReadTensors(element, &call.inputs));

@@ -33,6 +33,8 @@ struct LayerCall {
   // True if the layer does not use the mask of its input: Keras 3 gives a layer that is called with
   // initial states no mask, unless the call names one.
   bool ignores_mask = false;
+  // True if the arguments that the call has by default are noted, too: of Keras 3.
+  bool has_defaults = false;
 };
 
 // Reads one connection or a list of them.

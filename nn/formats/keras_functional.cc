@@ -30,20 +30,43 @@ bool IsMaskMaker(const nlohmann::json& layer) {
   return layer.contains(dtype) && layer.at(dtype) == "bool";
 }
 
+// Keras 3 writes the default of `training`. In a fit or predict it has no effect.
+void DropDefaults(CalledLayer* layer) {
+  static const auto* const trained = new std::set<std::string>{
+      "CenterCrop",        "RandomBrightness", "RandomContrast", "RandomCrop",     "RandomErasing",
+      "RandomFlip",        "RandomGrayscale",  "RandomInvert",   "RandomRotation", "RandomShear",
+      "RandomTranslation", "RandomZoom",       "Rescaling",      "Resizing",       "Solarization"};
+  static const auto* const not_trained = new std::set<std::string>{"AdditiveAttention",
+                                                                   "AlphaDropout",
+                                                                   "Attention",
+                                                                   "ConvLSTM1D",
+                                                                   "ConvLSTM2D",
+                                                                   "ConvLSTM3D",
+                                                                   "Dropout",
+                                                                   "GRU",
+                                                                   "GaussianDropout",
+                                                                   "GaussianNoise",
+                                                                   "LSTM",
+                                                                   "RNN",
+                                                                   "SimpleRNN",
+                                                                   "SpatialDropout1D",
+                                                                   "SpatialDropout2D",
+                                                                   "SpatialDropout3D"};
+  if (layer->is_model) return;
+  const std::string& class_name = layer->body.layers(0).class_name();
+  for (LayerCall& call : layer->calls) {
+    if (trained->contains(class_name)) call.always_trains = false;
+    if (call.has_defaults && not_trained->contains(class_name)) call.inference_only = false;
+  }
+}
+
 absl::Status CheckCalls(const CalledLayer& layer, const JsonNode& inbound) {
   const bool is_input = layer.body.layers(0).class_name() == "InputLayer" && !layer.is_model;
   if (is_input && !layer.calls.empty()) {
     return inbound.Error(absl::StrCat("InputLayer '", layer.name, "' has inputs"));
   }
-  // Keras 3 writes the default of image layers' argument. In a fit or predict it has no effect.
-  const std::string& class_name = layer.body.layers(0).class_name();
-  static const auto* const image_layers = new std::set<std::string>{
-      "CenterCrop",        "RandomBrightness", "RandomContrast", "RandomCrop",     "RandomErasing",
-      "RandomFlip",        "RandomGrayscale",  "RandomInvert",   "RandomRotation", "RandomShear",
-      "RandomTranslation", "RandomZoom",       "Rescaling",      "Resizing",       "Solarization"};
-  const bool is_default = image_layers->count(class_name) > 0;
   for (const LayerCall& call : layer.calls) {
-    if (!call.always_trains || is_default) continue;
+    if (!call.always_trains) continue;
     return inbound.Error(absl::StrCat("layer '", layer.name, "' is called with training=True"));
   }
   bool has_inputs = !layer.calls.empty();
@@ -58,6 +81,7 @@ absl::StatusOr<CalledLayer> ReadCalledLayer(const JsonNode& node, const ModelRea
   CAIRN_ASSIGN_OR_RETURN(CalledLayer layer, ReadLayerOrModel(node, read_model));
   CAIRN_ASSIGN_OR_RETURN(const JsonNode inbound, node.Member("inbound_nodes"));
   CAIRN_ASSIGN_OR_RETURN(layer.calls, ReadInboundNodes(inbound));
+  DropDefaults(&layer);
   CAIRN_RETURN_IF_ERROR(CheckCalls(layer, inbound));
   // An InputLayer has no call in the file.
   if (layer.calls.empty()) layer.calls.emplace_back();

@@ -54,6 +54,31 @@ TEST(KerasFunctionalTest, OnlyImageLayersMayBeCalledWithTraining) {
   EXPECT_TRUE(Read(model).ok());
 }
 
+// {"args": [a tensor of `layer`], "kwargs": {"training": training}}, as Keras 3 writes a call.
+json CallOf(const char* layer, bool training) {
+  const json tensor = {{"class_name", "__keras_tensor__"},
+                       {"config", {{"shape", {nullptr, 4}}, {"keras_history", {layer, 0, 0}}}}};
+  return {{"args", {tensor}}, {"kwargs", {{"training", training}}}};
+}
+
+TEST(KerasFunctionalTest, InferenceThatIsOnlyADefaultOfKeras3IsTrained) {
+  for (const auto& [class_name, infers] : {std::pair("Dropout", false),
+                                           {"GaussianNoise", false},
+                                           {"LSTM", false},
+                                           {"Attention", false},
+                                           {"BatchNormalization", true},
+                                           {"Bidirectional", true}}) {
+    json model = Model();
+    json& layer = model["config"]["layers"][0];
+    layer["class_name"] = class_name;
+    layer["inbound_nodes"] = json::array({CallOf("b", false)});
+    EXPECT_EQ(Read(model)->layers(2).infers(), infers) << class_name;
+    // Keras 2 writes what the program says, and nothing else.
+    layer["inbound_nodes"] = json::parse(R"([[["b", 0, 0, {"training": false}]]])");
+    EXPECT_TRUE(Read(model)->layers(2).infers()) << class_name;
+  }
+}
+
 TEST(KerasFunctionalTest, ReadsSeveralOutputsInOrder) {
   json model = Model();
   model["config"]["output_layers"].push_back({"a", 0, 0});
