@@ -11,6 +11,7 @@ using Kind = LossSpec::Kind;
 constexpr float kEpsilon = 1e-7f;
 constexpr float kProbabilityMin = 1e-7f;
 constexpr float kProbabilityMax = 1 - 1e-7f;
+constexpr float kFloatMin = 1.17549435e-38f;  // The smallest normal one.
 constexpr double kLog2 = 0.69314718055994530942;
 
 __device__ float Clamped(float x, float low, float high) {
@@ -179,7 +180,9 @@ __device__ void Crossentropy(const LossTask& task, const Row& row, const RowTeam
     const float y = target(c);
     const float p = is_normalized ? row.output[c] / sum : row.output[c];
     if (y != 0) {
-      loss += static_cast<double>(y) * (task.spec.from_logits ? total - p : -logf(Clipped(p)));
+      // As in Keras, which takes the logits of a softmax, only other probabilities are clipped.
+      const float share = is_softmax ? AtLeast(p, kFloatMin) : Clipped(p);
+      loss += static_cast<double>(y) * (task.spec.from_logits ? total - p : -logf(share));
     }
     // A clipped probability contributes no gradient.
     if (!is_normalized || !IsClipped(p)) targets += y;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr float kProbabilityMin = 1e-7f;
 constexpr float kProbabilityMax = 1 - 1e-7f;
+constexpr float kFloatMin = std::numeric_limits<float>::min();
 
 float Clipped(float probability) {
   return std::clamp(probability, kProbabilityMin, kProbabilityMax);
@@ -69,14 +71,16 @@ double ProbabilityRow(const float* output, int64_t classes, const Target& target
   return loss;
 }
 
-// The outputs are a softmax's. Its derivative and the logarithm's cancel: the gradient is
-// output * sum of targets - target, also where the clipped loss is flat.
+// The outputs are a softmax's. Keras takes its logits then: nothing is clipped, but for what a
+// float cannot hold. The softmax's derivative and the logarithm's cancel: the gradient is output *
+// sum of targets - target.
 template <typename Target>
 double SoftmaxRow(const float* output, int64_t classes, const Target& target, float factor,
                   float* gradient) {
   double loss = 0;
   for (int64_t c = 0; c < classes; ++c) {
-    if (target(c) != 0) loss -= static_cast<double>(target(c)) * std::log(Clipped(output[c]));
+    if (target(c) == 0) continue;
+    loss -= static_cast<double>(target(c)) * std::log(std::max(output[c], kFloatMin));
   }
   if (gradient == nullptr) return loss;
   const float target_sum = TargetSum(classes, target);

@@ -260,6 +260,21 @@ TEST(LossTest, CertainMistakesCostFinitely) {
   EXPECT_NEAR(sum / 2, -std::log(1e-7), 1e-3);
 }
 
+// Keras takes the logits of a softmax, here 0, -z and less; -log(e^-z / (1 + e^-z + ...)) is about
+// z.
+TEST(LossTest, TheLossOfASoftmaxIsNotClipped) {
+  for (const float z : {1.0f, 15.0f, 20.0f, 60.0f, 80.0f}) {
+    const float wrong = std::exp(-z) / (1 + std::exp(-z));
+    const Rows rows{.output = {1 - wrong, wrong, 0, 1 - wrong, wrong, 0}, .classes = {1, 0}};
+    const double sum =
+        *LossNamed("sparse_categorical_crossentropy")->Compute(rows.batch(/*fused=*/true), nullptr);
+    EXPECT_NEAR(sum, z + 2 * std::log1p(std::exp(-z)), 1e-5 * z) << z;
+  }
+  const Rows rows{.output = {1, 0, 0, 0, 1, 0}, .classes = {2, 0}};
+  EXPECT_TRUE(std::isfinite(
+      *LossNamed("sparse_categorical_crossentropy")->Compute(rows.batch(/*fused=*/true), nullptr)));
+}
+
 TEST(LossTest, AClassThatTheOutputLacksIsRefused) {
   for (int32_t label : {3, -1}) {
     const Rows rows{.output = kProbabilities, .classes = {0, label}};
