@@ -241,6 +241,16 @@ class ProgramBuilder {
     return absl::OkStatus();
   }
 
+  static absl::Status ExpectOneStatistic(const std::string& field, const nn::Model& pass) {
+    for (const nn::Model::Node& node : pass.nodes()) {
+      if (node.owner < 0 || node.statistic_weight == 0) continue;
+      return BadField(field, "layer '", node.layer->name(), "' (", node.layer->class_name(),
+                      "): is called several times, and moving averages take one value per pass: "
+                      "freeze the layer, or call it with training=False");
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status AddPass(const std::string& path, const proto::ModelLoss& said,
                        const std::set<std::string>& trains, Seen* seen,
                        std::vector<Composition>* compositions, ModelProgram::Objective* objective) {
@@ -262,6 +272,7 @@ class ProgramBuilder {
     auto model = nn::Model::Create(spec);
     if (!model.ok()) return BadField(of, model.status().message());
     pass.model = *std::move(model);
+    CAIRN_RETURN_IF_ERROR(ExpectOneStatistic(of, *pass.model));
     pass.inputs = composition.inputs();
     CAIRN_RETURN_IF_ERROR(SetLoss(path, said, &pass));
     BindVariables(composition, trains, &pass);
@@ -384,7 +395,7 @@ class ProgramBuilder {
         if (variables[v].spec.update != Update::kMovingAverage) continue;
         const std::string& model = compositions[index].models().at(node.layer->name());
         const std::vector<std::string>& calls = seen.calls.at(model);
-        // A model with moving statistics is called once in a pass (nn::Model::Create).
+        // A model with moving statistics is called once in a pass (ExpectOneStatistic).
         const auto text = absl::c_find_if(compositions[index].calls(), [&](const auto& call) {
                             return call.first == model;
                           })->second;

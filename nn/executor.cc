@@ -575,15 +575,17 @@ absl::Status Executor::RunBackward(int i) {
   const ScopedSpan span(recorder_, SpanName(i, /*backward=*/true));
   CAIRN_RETURN_IF_ERROR(AddActivityGradient(i));
   if (plan_->kernels[i] != nullptr) {
-    plan_->kernels[i]->Backward({.inputs = stage.inputs,
-                                 .output = stage.output,
-                                 .variables = stage.variables,
-                                 .masks = stage.masks,
-                                 .random_key = stage.random_key,
-                                 .output_gradient = stage.output_gradient,
-                                 .before_activation = stages_[fusion_.tail(i)].fuses_loss,
-                                 .input_gradients = stage.input_gradients,
-                                 .variable_gradients = stage.variable_gradients});
+    plan_->kernels[i]->Backward(
+        {.inputs = stage.inputs,
+         .output = stage.output,
+         .variables = stage.variables,
+         .masks = stage.masks,
+         .random_key = stage.random_key,
+         .output_gradient = stage.output_gradient,
+         .before_activation = stages_[fusion_.tail(i)].fuses_loss,
+         .input_gradients = stage.input_gradients,
+         .variable_gradients = stage.variable_gradients,
+         .statistic_weight = static_cast<float>(model_->nodes()[i].statistic_weight)});
   } else if (!stage.input_gradients.empty() && !flow_.shares_gradient[i]) {
     // A view whose input has other consumers too: its gradient needs memory of its own.
     const int64_t count = batch_size_ * ElementCount(model_->nodes()[i].layer->output().shape);

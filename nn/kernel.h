@@ -42,9 +42,11 @@ struct BackwardArguments {
   // Layer::activation().
   bool before_activation = false;
   // Where to write gradients. The kernel overwrites, it does not accumulate. Null if the gradient
-  // is not needed or the variable is frozen. Moving statistics receive the batch's statistic.
+  // is not needed or the variable is frozen. Moving statistics receive the batch's statistic, times
+  // statistic_weight.
   absl::Span<float* const> input_gradients;
   absl::Span<float* const> variable_gradients;
+  float statistic_weight = 1;  // Of the batch's statistic: see Model::Node.
 };
 
 // Computes one layer on one device for one batch size. Allocates memory in its constructor only.

@@ -1,6 +1,9 @@
 #include "nn/model.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -130,6 +133,7 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Create(const proto::ModelSpec& spe
     CAIRN_RETURN_IF_ERROR(model->AddLayer(layer, nodes, std::move(inputs)));
     nodes.emplace(layer.name(), static_cast<int>(model->nodes_.size()) - 1);
   }
+  model->WeighStatistics();
   CAIRN_RETURN_IF_ERROR(ExpectUniqueVariables(model->variables_));
   CAIRN_RETURN_IF_ERROR(CheckTexts(*model));
 
@@ -182,15 +186,47 @@ absl::Status Model::ShareVariables(const proto::LayerSpec& spec, const NodesByNa
   bool is_same = owned.size() == used.size();
   for (size_t i = 0; is_same && i < owned.size(); ++i) {
     is_same = owned[i].spec.shape == used[i].spec.shape;
-    if (used[i].spec.update != VariableSpec::Update::kMovingAverage) continue;
-    return absl::InvalidArgumentError(
-        "is called several times, and moving averages take one value per step: freeze the layer, "
-        "or "
-        "call it with training=False");
   }
   if (is_same) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "its variables have other shapes in this call than in the call '", spec.shares(), "'"));
+}
+
+// Sets the weights of the calls of all layers with moving averages, and the averages' momentum.
+void Model::WeighStatistics() {
+  const auto moving = [](const Node& node) -> const VariableSpec* {
+    for (const LayerVariable& variable : node.layer->variables()) {
+      if (variable.spec.update == VariableSpec::Update::kMovingAverage) return &variable.spec;
+    }
+    return nullptr;
+  };
+  std::map<int, std::vector<Node*>> calls;  // That take a statistic, by the owner.
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = nodes_[i];
+    if (moving(node) != nullptr) {
+      calls[node.owner < 0 ? static_cast<int>(i) : node.owner].push_back(&node);
+    } else {
+      node.statistic_weight = 0;
+    }
+  }
+  for (const auto& [owner, nodes] : calls) {
+    const double m = moving(*nodes[0])->momentum;
+    const auto k = static_cast<double>(nodes.size());
+    double i = 0;
+    for (Node* const node : nodes) {
+      node->statistic_weight =
+          m == 1 ? 1 / k : std::pow(m, k - 1 - i) * (1 - m) / (1 - std::pow(m, k));
+      ++i;
+    }
+    // The first call may be one that uses the moving averages.
+    const std::vector<LayerVariable>& variables = nodes[0]->layer->variables();
+    for (size_t v = 0; v < variables.size(); ++v) {
+      if (variables[v].spec.update != VariableSpec::Update::kMovingAverage) continue;
+      VariableSpec& variable = variables_[nodes[0]->first_variable + v];
+      variable.update = VariableSpec::Update::kMovingAverage;
+      variable.momentum = std::pow(m, k);
+    }
+  }
 }
 
 // Connects the masks of the node's inputs and appends the mask of its output to masks_.

@@ -51,6 +51,11 @@ class Model {
     int owner = -1;
     // The layer's variables start at variables()[first_variable], in the layer's order.
     int first_variable = 0;
+    // Of the batch's statistic in this call, if the layer has moving averages. With k calls,
+    // Keras's updates s = m s + (1 - m) x_i in their order are one update with the momentum m^k of
+    // the sum of w_i x_i, where w_i = m^(k-1-i) (1 - m) / (1 - m^k). 0: the call uses the moving
+    // averages.
+    double statistic_weight = 1;
   };
 
   // Validates a model. INVALID_ARGUMENT names the layer and the problem: an unknown class, an
@@ -87,6 +92,7 @@ class Model {
   absl::Status AddVariables(const proto::LayerSpec& spec, const NodesByName& nodes, Node* node);
   absl::Status ShareVariables(const proto::LayerSpec& spec, const NodesByName& nodes,
                               Node* node) const;
+  void WeighStatistics();
   absl::Status AddLayer(const proto::LayerSpec& spec, const NodesByName& nodes,
                         std::vector<int> inputs);
   absl::Status AddInputs(const proto::ModelSpec& spec);

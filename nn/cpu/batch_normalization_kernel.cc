@@ -86,7 +86,7 @@ class BatchNormalizationKernel : public Kernel {
       // Null: the variables are not trained in this pass (Executor::Options::trained).
       const bool writes =
           !arguments.variable_gradients.empty() && arguments.variable_gradients[0] != nullptr;
-      if (writes) WriteVariableGradients(arguments.variable_gradients);
+      if (writes) WriteVariableGradients(arguments);
     }
     if (arguments.input_gradients[0] == nullptr) return;
     ComputeMix(arguments.variables);
@@ -134,15 +134,17 @@ class BatchNormalizationKernel : public Kernel {
     AddParts(pieces_.count, channels_, part_products_.data(), products_.data());
   }
 
-  void WriteVariableGradients(absl::Span<float* const> gradients) const {
+  void WriteVariableGradients(const BackwardArguments& arguments) const {
+    const absl::Span<float* const> gradients = arguments.variable_gradients;
     for (int64_t c = 0; c < channels_; ++c) {
       if (layer_.gamma() >= 0) {
         gradients[layer_.gamma()][c] = static_cast<float>(products_[c] * inverse_deviation_[c]);
       }
       if (layer_.beta() >= 0) gradients[layer_.beta()][c] = static_cast<float>(sums_[c]);
-      if (!layer_.uses_batch_statistics()) continue;
-      gradients[layer_.moving_mean()][c] = mean_[c];
-      gradients[layer_.moving_variance()][c] = variance_[c];
+      // Not null in a call without batch statistics, if another call of the layer has them.
+      if (gradients[layer_.moving_mean()] == nullptr) continue;
+      gradients[layer_.moving_mean()][c] = arguments.statistic_weight * mean_[c];
+      gradients[layer_.moving_variance()][c] = arguments.statistic_weight * variance_[c];
     }
   }
 

@@ -44,9 +44,10 @@ void Normalize(Context* context, int64_t rows, int64_t channels, double epsilon,
 struct VariableGradients {
   float* gamma = nullptr;
   float* beta = nullptr;
-  // Those of the moving statistics are the batch's.
+  // Those of the moving statistics are the batch's, times the weight.
   float* mean = nullptr;
   float* variance = nullptr;
+  float statistic_weight = 1;
 };
 
 // Writes sum(g) / n and i^2 sum(g (x - mean)) / n of each channel to `means`, see InputGradient,
@@ -70,8 +71,10 @@ void SumGradients(Context* context, int64_t rows, int64_t channels, double epsil
           variables.gamma[c] = static_cast<float>(totals.values[1] * inverse);
         }
         if (variables.beta != nullptr) variables.beta[c] = static_cast<float>(totals.values[0]);
-        if (variables.mean != nullptr) variables.mean[c] = mean[c];
-        if (variables.variance != nullptr) variables.variance[c] = variance[c];
+        if (variables.mean != nullptr) variables.mean[c] = variables.statistic_weight * mean[c];
+        if (variables.variance != nullptr) {
+          variables.variance[c] = variables.statistic_weight * variance[c];
+        }
       });
 }
 
@@ -124,13 +127,13 @@ class BatchNormalizationKernel final : public Kernel {
   void Backward(const BackwardArguments& arguments) override {
     if (layer_.trainable()) {
       const absl::Span<float* const> gradients = arguments.variable_gradients;
-      VariableGradients variables = {.gamma = VariableOf(gradients, layer_.gamma()),
-                                     .beta = VariableOf(gradients, layer_.beta())};
-      // They are null, too, if the variables are not trained (Executor::Options::trained).
-      if (layer_.uses_batch_statistics()) {
-        variables.mean = gradients[layer_.moving_mean()];
-        variables.variance = gradients[layer_.moving_variance()];
-      }
+      // They are null if the variables are not trained (Executor::Options::trained). Those of the
+      // statistics are not null in a call without batch statistics, if another call has them.
+      const VariableGradients variables = {.gamma = VariableOf(gradients, layer_.gamma()),
+                                           .beta = VariableOf(gradients, layer_.beta()),
+                                           .mean = gradients[layer_.moving_mean()],
+                                           .variance = gradients[layer_.moving_variance()],
+                                           .statistic_weight = arguments.statistic_weight};
       SumGradients(context_, rows_, channels_, layer_.epsilon(), arguments.inputs[0], mean_.data(),
                    variance_.data(), arguments.output_gradient, means_.data(), variables);
     }

@@ -581,9 +581,7 @@ def activity_regularizer(draw):
                           (lambda **kwargs: L.BatchNormalization(**kwargs), (4, 3)))
     layer = kind(activity_regularizer=regularizer())
     inputs = keras.Input(shape)
-    tensor = layer(L.Dense(shape[-1])(inputs))
-    if not isinstance(layer, L.BatchNormalization):
-        tensor = layer(tensor)
+    tensor = layer(layer(L.Dense(shape[-1])(inputs)))
     tensor = L.Activation("relu")(tensor)
     if len(shape) > 1:
         tensor = L.Flatten()(tensor)
@@ -691,6 +689,16 @@ def shared_layer(draw):
     return keras.Model(inputs, head(L.Concatenate()([layer(each) for each in inputs])))
 
 
+def shared_normalization(draw):
+    """Called twice or more in training, and without batch statistics before, between or after."""
+    inputs = [keras.Input((4,)) for _ in range(4)]
+    below, norm = L.Dense(3), L.BatchNormalization(momentum=draw.number(0.1, 0.9))
+    training = draw.of((None, None, None, None), (False, None, None, None),
+                       (None, False, None, False), (None, None, False, None))
+    towers = [norm(below(each), training=how) for each, how in zip(inputs, training)]
+    return keras.Model(inputs, head(L.Concatenate()([L.ReLU()(each) for each in towers])))
+
+
 def model_as_layer(draw):
     inner = keras.Sequential([keras.Input((4,)), L.Dense(5, activation="relu", name="below"),
                               L.BatchNormalization(name="norm")], name="inner")
@@ -791,6 +799,7 @@ LAYERS = {
     "Masking": masking, "ActivityRegularization": activity_regularization,
     "activity regularizer": activity_regularizer,
     "orthogonal regularizer": orthogonal_regularizer,
-    "shared layer": shared_layer, "model as a layer": model_as_layer, "frozen layer": frozen,
+    "shared layer": shared_layer, "shared normalization": shared_normalization,
+    "model as a layer": model_as_layer, "frozen layer": frozen,
     **RANDOM,
 }

@@ -1,9 +1,11 @@
 #include "nn/model.h"
 
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/nn/test_model.h"
 
@@ -45,6 +47,47 @@ TEST(ModelTest, AFrozenBatchNormalizationHasNoMovingAverages) {
       ModelOf({kVectors, {"norm", "BatchNormalization", R"({"trainable": false})"}});
   for (const VariableSpec& variable : model->variables()) {
     EXPECT_EQ(variable.update, VariableSpec::Update::kFrozen) << variable.name;
+  }
+}
+
+// Of a layer whose calls are training ('t') or inference ('i'), one after the other.
+std::unique_ptr<Model> NormalizedSeveralTimes(const std::string& calls, double momentum) {
+  std::vector<TestLayer> layers = {kVectors};
+  for (size_t i = 0; i < calls.size(); ++i) {
+    layers.push_back({.name = i == 0 ? "norm" : absl::StrCat("norm:", i),
+                      .class_name = "BatchNormalization",
+                      .config = absl::StrCat(R"({"momentum": )", momentum, "}"),
+                      .shares = i == 0 ? "" : "norm",
+                      .inference_only = calls[i] == 'i'});
+  }
+  return ModelOf(layers);
+}
+
+TEST(ModelTest, MovingAveragesOfSeveralCallsAreThoseOfOneUpdateAfterTheOther) {
+  for (const double momentum : {0.0, 0.3, 0.99, 1.0}) {
+    for (const std::string calls : {"t", "tt", "ttttt", "ti", "it", "tit", "iitti"}) {
+      const std::unique_ptr<Model> model = NormalizedSeveralTimes(calls, momentum);
+      double one_by_one = 5;
+      double sum = 0;
+      for (size_t i = 0; i < calls.size(); ++i) {
+        const double statistic = 2.0 + 3.0 * static_cast<double>(i);
+        if (calls[i] == 't') one_by_one = momentum * one_by_one + (1 - momentum) * statistic;
+        const double weight = model->nodes()[1 + i].statistic_weight;
+        EXPECT_EQ(weight == 0, calls[i] == 'i' || (momentum == 0 && calls.rfind('t') != i));
+        sum += weight * statistic;
+      }
+      for (const VariableSpec& variable : model->variables()) {
+        if (!variable.name.starts_with("norm/moving")) continue;
+        EXPECT_EQ(variable.update, VariableSpec::Update::kMovingAverage);
+        EXPECT_NEAR(variable.momentum * 5 + (1 - variable.momentum) * sum, one_by_one, 1e-12)
+            << calls << " " << momentum;
+      }
+    }
+  }
+  const std::unique_ptr<Model> infers = NormalizedSeveralTimes("ii", 0.9);
+  for (const VariableSpec& variable : infers->variables()) {
+    if (!variable.name.starts_with("norm/moving")) continue;
+    EXPECT_EQ(variable.update, VariableSpec::Update::kFrozen);
   }
 }
 

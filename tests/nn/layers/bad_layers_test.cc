@@ -621,12 +621,6 @@ TEST(BadGraphTest, ASharedLayerWithoutOwnerIsRefused) {
       << status;
 }
 
-TEST(BadGraphTest, MovingAveragesOfALayerThatIsCalledTwiceAreRefused) {
-  const TestLayer again = {.name = "n:1", .class_name = "BatchNormalization", .shares = "n"};
-  const absl::Status status = Refusal({kInput, {"n", "BatchNormalization"}, again});
-  EXPECT_NE(status.message().find("is called several times"), std::string::npos) << status;
-}
-
 TEST(BadGraphTest, WrongStatesAreRefused) {
   const TestLayer steps = {"steps", "InputLayer", R"({"batch_shape": [null, 4, 2]})"};
   const TestLayer state = {"state", "InputLayer", R"({"batch_shape": [null, 3]})"};
