@@ -7,7 +7,6 @@ but can compute from another tensor (surrogates.py), is an output, too.
 
 import contextlib
 import inspect
-import itertools
 import math
 import typing
 
@@ -18,11 +17,11 @@ from keras.src.trainers import compile_utils
 from cairn import surrogates, tracing, translation
 from cairn.data import as_arrays, is_files, shape_of
 from cairn.errors import NotSupported
+from cairn.metric_states import StatefulMetric, numbers_of
 from cairn.tensors import MEAN, SUM
 
 ops = keras.ops
 _MEAN_OF_OUTPUT = "wasserstein"  # Of labels that are 1.
-_MOST_NUMBERS = 100  # Of a state of a metric.
 _BATCH = 4096  # Of masks that Keras computes here.
 
 
@@ -103,37 +102,6 @@ class _Combined(typing.NamedTuple):
     result: typing.Callable
 
 
-class _StatefulMetric(typing.NamedTuple):
-    """A metric of a class of the script.
-
-    Its update_state only adds to its variables. The job's model computes what it adds, and result()
-    runs here, of the sums.
-    """
-
-    report: str  # What fit calls it.
-    metric: keras.metrics.Metric
-    # (variable, [for each of its numbers: an output of the job's model, or a number for each batch]).
-    states: list
-
-    def results(self, values, kinds, examples, batches):
-        """{name: result}. values: of the outputs of the job's model, means over the examples."""
-        def total(each):
-            if not isinstance(each, str):
-                return each * batches
-            return values[f"{each}_value"] * (examples if kinds[each] == SUM else batches)
-
-        for variable, added in self.states:
-            sums = np.zeros(math.prod(variable.shape))
-            for numbers in added:
-                sums += list(map(total, numbers))
-            variable.assign(np.reshape(sums, variable.shape))
-        result = self.metric.result()
-        if isinstance(result, dict):
-            return {name: float(value) for name, value in result.items()}
-        result = keras.ops.convert_to_numpy(result)
-        return {self.report: result if result.ndim else float(result)}
-
-
 def _is_own(thing):
     return type(thing).__module__.split(".")[0] != "keras"
 
@@ -200,7 +168,7 @@ class Objectives:
         self._values = []
         self._label_shapes = []
         self.whole_inputs = []  # Labels of whole numbers.
-        self._stateful = []  # _StatefulMetrics.
+        self._stateful = []  # StatefulMetrics.
         self._masks = {}  # By the output of the script's model: its mask, a function of the inputs.
         self._unmasked = {}  # By the output with a mask: its name in the job.
         self._surrogates = {}  # By the output of the script's model and the key: _SurrogateOutputs.
@@ -440,10 +408,10 @@ class Objectives:
         states = []
         for variable in variables:
             with _in_trace(f"{what}: state {variable.name}"):
-                numbers = [_numbers_of(value, tuple(variable.shape)) for value in added[id(variable)]]
+                numbers = [numbers_of(value, tuple(variable.shape)) for value in added[id(variable)]]
             states.append((variable, [[as_output(number, variable) for number in each]
                                       for each in numbers]))
-        self._stateful.append(_StatefulMetric(report, metric, states))
+        self._stateful.append(StatefulMetric(report, metric, states))
 
     def _loss_of(self, loss, labels_of, output, trace, weight):
         """weight: symbolic, or None."""
@@ -739,35 +707,6 @@ def _mask_of(mask, labels, inputs):
     parts = [ops.convert_to_numpy(mask([each[at:at + _BATCH] for each in inputs]))
              for at in range(0, len(labels), _BATCH)]
     return np.concatenate(parts).astype(bool)
-
-
-def _numbers_of(value, shape):
-    """What is added to each of the numbers of a state of this shape: symbolic, or a number."""
-    count = math.prod(shape)
-    if count > _MOST_NUMBERS:
-        raise NotSupported(f"it has {count} numbers, and each one is an output of the job's model: at "
-                           f"most {_MOST_NUMBERS}")
-    if not keras.backend.is_keras_tensor(value):
-        return np.broadcast_to(keras.ops.convert_to_numpy(value), shape).ravel().tolist()
-    if not value.shape:
-        return [value] * count
-    operation, index, _ = value._keras_history
-    kind, inputs = type(operation).__name__, operation._inbound_nodes[index].input_tensors
-    if kind == "Cast" and value.dtype.startswith("float"):
-        return _numbers_of(inputs[0], shape)
-    if kind == "Negative":
-        return [-each for each in _numbers_of(inputs[0], shape)]
-    axes = getattr(operation, "axis", None)
-    axes = [axes] if isinstance(axes, int) else axes or []
-    if kind not in ("Sum", "Mean") or 0 not in axes or tuple(value.shape) != shape:
-        raise NotSupported(f"its shape is {shape}, and what is added to it is not ops.sum(..., axis=0) "
-                           f"with this shape")
-    [tensor] = inputs
-    axes = {axis % len(tensor.shape) for axis in axes}
-    reduced = ops.sum if kind == "Sum" else ops.mean
-    places = [range(1) if i in axes else range(size) for i, size in enumerate(tensor.shape)]
-    return [reduced(tensor[tuple(slice(None) if i in axes else at for i, at in enumerate(place))])
-            for place in itertools.product(*places)]
 
 
 def _checked_loss(loss):
