@@ -5,6 +5,7 @@ import unittest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+import cairn  # noqa: E402
 import client  # noqa: E402
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
@@ -216,6 +217,35 @@ class Structures(unittest.TestCase):
             ours, theirs = cluster.predict(model, x), model.predict(x, verbose=0)
             keras.tree.assert_same_structure(ours, theirs)
             keras.tree.map_structure(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), ours, theirs)
+
+    def test_outputs_without_a_loss(self):
+        """y has no labels for them, or some that nothing takes."""
+        random = np.random.default_rng(9)
+        x = random.random((64, 6)).astype("float32")
+        one, several = random.integers(0, 3, (64, 1)), random.random((64, 4)).astype("float32")
+        inputs = keras.Input((6,))
+        hidden = layers.Dense(4, activation="relu", name="hidden")(inputs)
+        classes = layers.Dense(3, name="classes")(hidden)
+        numbers = layers.Dense(4, name="numbers")(hidden)
+        entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        sgd = {"optimizer": "sgd"}
+        listed = keras.Model(inputs, [classes, hidden])
+        for loss, y in (([entropy, None], one), ([entropy, None], [one, several]),
+                        ([lambda a, b: entropy.call(a, b) / 2, None], one)):
+            same_as_keras(self, listed, {**sgd, "loss": loss, "metrics": [["accuracy"], None]}, x, y,
+                          epochs=2, validation_data=(x[:32], keras.tree.map_structure(
+                              lambda each: each[:32], y)))
+        same_as_keras(self, listed, {**sgd, "loss": [entropy, None], "metrics": [None, ["mae"]]}, x,
+                      [one, several], epochs=2, validation_split=0.25)
+        named = keras.Model(inputs, {"classes": classes, "hidden": hidden, "numbers": numbers})
+        losses = {**sgd, "loss": {"numbers": "mse", "classes": entropy}}
+        same_as_keras(self, named, losses, x, {"numbers": several, "classes": one}, epochs=2)
+        found = cluster.evaluate(named, x, {"numbers": several, "classes": one}, return_dict=True)
+        self.assertEqual(sorted(found), ["classes_loss", "loss", "numbers_loss"])
+        self.assertEqual(sorted(cluster.predict(named, x)), ["classes", "hidden", "numbers"])
+        named.compile(**losses, metrics={"hidden": ["mae"]})
+        with self.assertRaisesRegex(cairn.NotSupported, "output hidden has metrics, and y has no"):
+            cluster.fit(named, x, {"numbers": several, "classes": one}, verbose=0)
 
     def test_lengths_and_names_that_the_data_say(self):
         random = np.random.default_rng(6)

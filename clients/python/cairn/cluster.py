@@ -667,7 +667,7 @@ def _examples(lookups, objectives, inputs, what, y, weights):
     """
     if y is None and objectives.need_labels:
         raise NotSupported(f"{what} is missing: the loss and the metrics take it")
-    labels = None if y is None else as_arrays(what, y, objectives.output_names)
+    labels = None if y is None else objectives.labels_of(what, y)
     examples = shape_of(inputs[0])[0]
     inputs = lookups.complete(inputs, labels, weights)
     return inputs, objectives.job_labels(labels and _labels(objectives.losses, labels), inputs, examples)

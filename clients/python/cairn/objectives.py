@@ -153,10 +153,17 @@ def _is_list_of_arrays(value):
         hasattr(each, "shape") and len(each.shape) > 0 for each in value)
 
 
+def _is_for_outputs(y, names):
+    """True if y has an entry for each output of the model, whether it has a loss or not."""
+    return isinstance(y, (list, tuple)) and len(y) == len(names) and (
+        is_files(y) or _is_list_of_arrays(y))
+
+
 class Objectives:
     """The objectives of a model.
 
     y: as fit takes it. weights: fit's sample_weight if are_for_elements, else None.
+    An output without a loss (None) has the weight 0 in the job, and labels of zeros if it has no metrics.
     """
 
     def __init__(self, compiled, y, weights=None):
@@ -166,7 +173,9 @@ class Objectives:
         self.has_weights = weights is not None  # Inputs of the job's model have them.
         self._weight_shapes = {}  # By the output of the script's model, of those with weights.
         self._values = []
-        self._label_shapes = []
+        self._is_plain = False  # The job has compile's losses and metrics as they are.
+        self._with_loss = []  # The names of the outputs with a loss.
+        self._label_shapes = []  # Of the outputs; () for one without labels.
         self.whole_inputs = []  # Labels of whole numbers.
         self._stateful = []  # StatefulMetrics.
         self._masks = {}  # By the output of the script's model: its mask, a function of the inputs.
@@ -215,15 +224,11 @@ class Objectives:
         self._shapes = [tuple(each.shape[1:]) for each in outputs]
         if self._y is None and self.are_own:
             raise NotSupported("y is missing, which the loss takes")
-        labels = [] if self._y is None else as_arrays("y", self._y, names)
-        self._label_shapes = [shape_of(each)[1:] for each in labels]
+        self._note_labels(names)
         self._weight_shapes = {i: shape_of(each)[1:] or (1,) for i, each in
                                enumerate(self._weights_of("sample_weight", self._weights, names))
                                if each is not None}
         self._weights = None
-        self.whole_inputs = [f"{name}_labels" for name, each in zip(names, labels)
-                             if isinstance(each, np.ndarray) and each.dtype.kind in "iub"]
-        self._y = None  # Arrays that nobody needs any more.
 
         def add(value, about):
             value = ops.multiply(value, 1.0)
@@ -240,6 +245,36 @@ class Objectives:
             self._divided[self._values[-1].output] = is_divided
         return inputs, values
 
+    def _note_labels(self, names):
+        """Notes what is needed of y, whose arrays may then end."""
+        self._note_outputs(names)
+        labels = [None] * len(names) if self._y is None else self.labels_of("y", self._y)
+        self._label_shapes = [() if each is None else shape_of(each)[1:] for each in labels]
+        for what, metrics in self._metrics(names).items():
+            for name, each, array in zip(names, metrics, labels):
+                if each and array is None:
+                    raise NotSupported(f"output {name} has {what}, and y has no labels for it")
+        self.whole_inputs = [f"{name}_labels" for name, each in zip(names, labels)
+                             if isinstance(each, np.ndarray) and each.dtype.kind in "iub"]
+        self._y = None
+
+    def _note_outputs(self, names):
+        self.output_names = names
+        self._with_loss = [name for name, loss in zip(names, self._losses(names)[0]) if loss is not None]
+
+    def labels_of(self, what, y):
+        """The array of each output. As in Keras, y may have none for an output without a loss: None.
+
+        y: as fit takes it; it is `what` in errors.
+        """
+        names = self._with_loss
+        if isinstance(y, dict):
+            names = [name for name in self.output_names if name in names or name in y]
+        elif not names or _is_for_outputs(y, self.output_names):
+            names = self.output_names
+        arrays = dict(zip(names, as_arrays(what, y, names)))
+        return [arrays.get(name) for name in self.output_names]
+
     def _trace_functions(self, outputs, names, trace, inputs, add):
         losses, weights = self._losses(names)
         self._weight_shapes = {i: shape for i, shape in self._weight_shapes.items()
@@ -247,6 +282,8 @@ class Objectives:
         metrics = self._metrics(names)
         for i, (name, tensor) in enumerate(zip(names, outputs)):
             given_metrics = {field: metrics[field][i] for field in metrics}
+            if losses[i] is None and not any(given_metrics.values()):
+                continue
             own = self._own_metrics(given_metrics, i, name)
             surrogate = surrogates.of_loss(losses[i], tensor) if i not in self._masks else None
             if not self._is_traced(losses[i], i) and not own and not surrogate and i not in self._masks:
@@ -260,8 +297,8 @@ class Objectives:
                 inputs.append(keras.Input(self._weight_shapes[i], name=f"{name}_weights"))
             output = _ScriptOutput(i, name, "" if len(names) == 1 else name + "_", tensor, given,
                                    bool(shape), trace, add)
-            report = f"{output.prefix}loss" if output.prefix else ""
-            if i in self._masks:
+            report = f"{output.prefix}loss" if len(self._with_loss) > 1 else ""
+            if i in self._masks and losses[i] is not None:
                 surrogate = self._masked_loss(losses[i], output)
             elif self._is_traced(losses[i], i):
                 weight = inputs[-1] if i in self._weight_shapes else None
@@ -500,12 +537,18 @@ class Objectives:
 
     def fields(self, output_names, shapes):
         """The job's `loss`, `loss_weights` and metrics. shapes: of the outputs."""
-        self.output_names = output_names
-        if not self._values:
+        self._note_outputs(output_names)
+        if not self._values and not self._with_loss:
+            raise NotSupported("the model is compiled without a loss")
+        self._is_plain = not self._values and len(self._with_loss) == len(output_names)
+        if self._is_plain:
             fields = translation.objective_fields(self._compiled, output_names, shapes)
             self.losses = fields["loss"] if isinstance(fields["loss"], list) else [fields["loss"]]
-            self._compiled = None
+            self._compiled = self._y = None
             return fields
+        if not self._shapes:  # Nothing was traced.
+            self._shapes = shapes
+            self._note_labels(output_names)
         losses, weights = self._losses(output_names)
         metrics = self._metrics(output_names)
         fields = {"loss": [], "loss_weights": [], "metrics": [], "weighted_metrics": []}
@@ -556,9 +599,10 @@ class Objectives:
     def _report_names(self, fields, losses):
         """{what the job calls a loss or metric: what Keras calls it}, without what Keras has not."""
         is_one = len(self.output_names) == 1
+        reports_losses = len(self._with_loss) > 1
         names = {"loss": "loss", **self._surrogate_names}
         for i, (output, job_output) in enumerate(zip(self.output_names, self.job_outputs)):
-            if not is_one and losses[i] is not None and not self._is_traced(losses[i], i) and \
+            if reports_losses and losses[i] is not None and not self._is_traced(losses[i], i) and \
                     i not in self._with_surrogate:
                 names[f"{job_output}_loss"] = f"{output}_loss"
             for what in ("metrics", "weighted_metrics"):
@@ -575,7 +619,7 @@ class Objectives:
         """The values of a report of the job, under Keras's names. Of `examples` examples."""
         examples = values.get("examples", 0)
         values = {key: value for key, value in values.items() if key != "examples"}
-        if not self._values:
+        if self._is_plain:
             return translation.with_vectors(values)
         reported = {self._names[key]: value for key, value in values.items() if key in self._names}
         for each in self._stateful:
@@ -594,7 +638,7 @@ class Objectives:
 
     def monitored(self, name):
         """The job's name for what a callback monitors."""
-        if not self._values or not name:
+        if self._is_plain or not name:
             return name
         prefix = "val_" if name.startswith("val_") else ""
         if self.is_computed_here(name):
@@ -626,9 +670,9 @@ class Objectives:
     def job_labels(self, labels, inputs, examples):
         """The labels of all outputs of the job's model.
 
-        labels: as_arrays of y, or None. inputs: of the job's model.
+        labels: of labels_of, or None. inputs: of the job's model.
         """
-        if not self._values:
+        if self._is_plain:
             return labels
         outputs = [np.broadcast_to(np.zeros(shape or (1,), np.float32),
                                    (examples, *(shape or (1,)))) if i in self._stands_in else

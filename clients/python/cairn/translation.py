@@ -309,14 +309,10 @@ def metrics_of_outputs(what, metrics, output_names):
 def objective_fields(compiled, output_names, shapes):
     """`loss`, `loss_weights` and the metrics of the job, from compile's arguments.
 
-    shapes: of the outputs.
+    shapes: of the outputs, which all have a loss.
     """
     losses = for_outputs("loss", compiled.get("loss"), output_names)
     is_one = len(output_names) == 1
-    for name, each in zip(output_names, losses):
-        if each is None:
-            raise NotSupported("the model is compiled without a loss" if is_one else
-                               f"output {name} has no loss; in a job every output has one")
     fields = {"loss": loss_field(losses[0]) if is_one else [loss_field(each) for each in losses]}
     for what in ("metrics", "weighted_metrics"):
         if compiled.get(what):
