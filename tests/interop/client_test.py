@@ -529,6 +529,8 @@ class Errors(unittest.TestCase):
             def call(self, x, training=None):
                 return self.branch(self.dropout(x, training=training), training=training)
 
+        self.refused("its constraint is Python code of the script", with_layers(
+            layers.Dense(4, kernel_constraint=lambda w: w * 0.9)))
         self.refused("Branch computes something else with training=True", with_layers(Branch()))
         self.refused("Branch computes something else with training=True", with_layers(Outer()))
         self.refused("Noise computes something else with training=True", with_layers(Noise(0.1)))

@@ -392,6 +392,15 @@ def _without_decay(optimizer, weights):
             if getattr(variable, "trainable", False) and not optimizer._use_weight_decay(variable)]
 
 
+def _check_constraints(weights):
+    for variable, _ in weights.values():
+        constraint = getattr(variable, "constraint", None)
+        if constraint is not None and not type(constraint).__module__.startswith("keras."):
+            raise NotSupported(f"weight {variable.path}: its constraint is Python code of the script, "
+                               f"which cannot run on the cluster; use MaxNorm, MinMaxNorm, NonNeg or "
+                               f"UnitNorm")
+
+
 def precision_of(model):
     """The job's precision, from the dtype policies of the layers."""
     policies = {layer.dtype_policy.name: layer for layer in model._flatten_layers()}
@@ -410,6 +419,7 @@ def optimizer_field(optimizer, weights):
     weights: of model_files.named_weights.
     """
     name = _refuse_unknown("optimizer", optimizer, _OPTIMIZERS)
+    _check_constraints(weights)
     with serializable(optimizer):
         config = optimizer.get_config()
     what = f"optimizer {name}"
