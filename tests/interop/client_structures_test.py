@@ -5,12 +5,15 @@ import unittest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+import cairn  # noqa: E402
 import client  # noqa: E402
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
 import results  # noqa: E402
+import tensorflow as tf  # noqa: E402
 from client import same_as_keras  # noqa: E402
 from keras import layers  # noqa: E402
+from keras.src.applications import convnext  # noqa: E402
 
 cluster = None
 
@@ -216,6 +219,81 @@ class Structures(unittest.TestCase):
             ours, theirs = cluster.predict(model, x), model.predict(x, verbose=0)
             keras.tree.assert_same_structure(ours, theirs)
             keras.tree.map_structure(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), ours, theirs)
+
+    def test_layers_that_drop_numbers_in_training_only(self):
+        """Keras writes their default training=False into a functional model."""
+        class Own(layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.dropout = layers.Dropout(0.5)
+
+            def call(self, x):
+                return self.dropout(x)
+
+        class Frozen(Own):
+            def call(self, x):
+                return self.dropout(x, training=False)
+
+        ones, y = np.ones((2000, 6, 4), "float32"), np.zeros((2000, 1), "float32")
+        # The mean of the square of a sum of 24 ones, some of which become 0 or 2 together.
+        for layer, loss in ((layers.Dropout(0.5), 600), (layers.SpatialDropout1D(0.5), 720), (Own(), 600),
+                            (layers.Dropout(0.5, noise_shape=(None, 1, 1)), 1152), (Frozen(), 576),
+                            (layers.Dropout(0.5, noise_shape=(None, 6, 1)), 672)):
+            with self.subTest(layer.name):
+                inputs = keras.Input((6, 4))
+                sums = layers.Dense(1, use_bias=False, kernel_initializer="ones")
+                model = keras.Model(inputs, sums(layers.Flatten()(layer(inputs))))
+                model.compile(keras.optimizers.SGD(0.0), "mse")
+                found = cluster.fit(model, ones, y, verbose=0, validation_data=(ones[:9], y[:9])).history
+                self.assertAlmostEqual(found["loss"][0], loss, delta=0.5 * (loss - 576))
+                self.assertAlmostEqual(found["val_loss"][0], 576, places=3)
+        model = keras.Sequential([inputs, layers.Dropout(0.5, noise_shape=(1, 6, 4)), layers.Dense(1)])
+        model.compile("sgd", "mse")
+        with self.assertRaisesRegex(cairn.NotSupported, "noise_shape is .1, 6, 4.*begin with None"):
+            cluster.fit(model, ones, y, verbose=0)
+
+    def test_layers_that_only_models_of_keras_have(self):
+        x = np.random.default_rng(10).random((64, 5)).astype("float32")
+        inputs = keras.Input((5,))
+        scaled = convnext.LayerScale(0.5, 8)(layers.Dense(8)(inputs))
+        same_as_keras(self, keras.Model(inputs, layers.Dense(1)(scaled)),
+                      {"optimizer": "sgd", "loss": "mse"}, x, x[:, :1], epochs=2)
+        features = keras.utils.FeatureSpace(
+            {"age": "float_normalized", "kind": "string_categorical"}, output_mode="concat")
+        data = tf.data.Dataset.from_tensor_slices(
+            ({"age": x[:, 0], "kind": np.where(x[:, 1] > 0.5, "a", "b")}, x[:, 2])).batch(16)
+        features.adapt(data.map(lambda x, _: x))
+        model = keras.Model(features.get_inputs(), layers.Dense(1)(features.get_encoded_features()))
+        same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse"}, lambda: data, batch_size=None)
+
+    def test_outputs_without_a_loss(self):
+        """y has no labels for them, or some that nothing takes."""
+        random = np.random.default_rng(9)
+        x = random.random((64, 6)).astype("float32")
+        one, several = random.integers(0, 3, (64, 1)), random.random((64, 4)).astype("float32")
+        inputs = keras.Input((6,))
+        hidden = layers.Dense(4, activation="relu", name="hidden")(inputs)
+        classes = layers.Dense(3, name="classes")(hidden)
+        numbers = layers.Dense(4, name="numbers")(hidden)
+        entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        sgd = {"optimizer": "sgd"}
+        listed = keras.Model(inputs, [classes, hidden])
+        for loss, y in (([entropy, None], one), ([entropy, None], [one, several]),
+                        ([lambda a, b: entropy.call(a, b) / 2, None], one)):
+            same_as_keras(self, listed, {**sgd, "loss": loss, "metrics": [["accuracy"], None]}, x, y,
+                          epochs=2, validation_data=(x[:32], keras.tree.map_structure(
+                              lambda each: each[:32], y)))
+        same_as_keras(self, listed, {**sgd, "loss": [entropy, None], "metrics": [None, ["mae"]]}, x,
+                      [one, several], epochs=2, validation_split=0.25)
+        named = keras.Model(inputs, {"classes": classes, "hidden": hidden, "numbers": numbers})
+        losses = {**sgd, "loss": {"numbers": "mse", "classes": entropy}}
+        same_as_keras(self, named, losses, x, {"numbers": several, "classes": one}, epochs=2)
+        found = cluster.evaluate(named, x, {"numbers": several, "classes": one}, return_dict=True)
+        self.assertEqual(sorted(found), ["classes_loss", "loss", "numbers_loss"])
+        self.assertEqual(sorted(cluster.predict(named, x)), ["classes", "hidden", "numbers"])
+        named.compile(**losses, metrics={"hidden": ["mae"]})
+        with self.assertRaisesRegex(cairn.NotSupported, "output hidden has metrics, and y has no"):
+            cluster.fit(named, x, {"numbers": several, "classes": one}, verbose=0)
 
     def test_lengths_and_names_that_the_data_say(self):
         random = np.random.default_rng(6)

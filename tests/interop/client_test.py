@@ -234,7 +234,7 @@ class Fit(unittest.TestCase):
         twin.compile(optimizer="adam", loss="sparse_categorical_crossentropy",
                      metrics=["accuracy"])
         twin.set_weights(model.get_weights())
-        for batch_size, steps in ((16, 2), (16, 1), (64, 2)):
+        for batch_size, steps in ((16, 2), (16, 1), (64, 2), (None, 4)):
             fit = {"batch_size": batch_size, "steps_per_epoch": steps, "epochs": 5,
                    "initial_epoch": 3, "shuffle": False, "verbose": 0}
             there = twin.fit(x, y, **fit)
@@ -247,13 +247,12 @@ class Fit(unittest.TestCase):
         x, y = examples(100)
         model = network()
         cluster.fit(model, x, y, batch_size=50, verbose=0)
-        for steps in (1, 2, 50):
-            np.testing.assert_allclose(
-                cluster.evaluate(model, x, y, batch_size=30, steps=steps, verbose=0),
-                model.evaluate(x, y, batch_size=30, steps=steps, verbose=0), atol=1e-4)
-            np.testing.assert_allclose(
-                cluster.predict(model, x, batch_size=30, steps=steps),
-                model.predict(x, batch_size=30, steps=steps, verbose=0), atol=1e-4)
+        for batch_size, steps in ((30, 1), (30, 2), (30, 50), (None, 2)):
+            some = {"batch_size": batch_size, "steps": steps}
+            np.testing.assert_allclose(cluster.evaluate(model, x, y, **some, verbose=0),
+                                       model.evaluate(x, y, **some, verbose=0), atol=1e-4)
+            np.testing.assert_allclose(cluster.predict(model, x, **some),
+                                       model.predict(x, **some, verbose=0), atol=1e-4)
 
     def test_progress_is_printed_as_keras_prints_it(self):
         x, y = examples()
@@ -530,6 +529,8 @@ class Errors(unittest.TestCase):
             def call(self, x, training=None):
                 return self.branch(self.dropout(x, training=training), training=training)
 
+        self.refused("its constraint is Python code of the script", with_layers(
+            layers.Dense(4, kernel_constraint=lambda w: w * 0.9)))
         self.refused("Branch computes something else with training=True", with_layers(Branch()))
         self.refused("Branch computes something else with training=True", with_layers(Outer()))
         self.refused("Noise computes something else with training=True", with_layers(Noise(0.1)))

@@ -169,12 +169,12 @@ class Translations(unittest.TestCase):
             "mean or sum over all": lambda x, w: ops.leaky_relu(ops.mean(x)) * x})
 
     def test_functions_of_tensorflow(self):
-        names = {function.__name__ for module in (tf, tf.math, tf.nn, tf.linalg)
+        names = {function.__name__ for module in (tf, tf.math, tf.nn, tf.linalg, tf.image)
                  for function in vars(module).values() if hasattr(function, "__name__")}
         self.assertEqual(set(tracing._FUNCTIONS) - names, set())
         unary = {name: getattr(tf, name, None) or getattr(tf.math, name) for name in (
-            "abs", "square", "exp", "negative", "sign", "sin", "cos", "tanh", "sigmoid", "identity",
-            "zeros_like", "ones_like", "expm1", "softplus")}
+            "abs", "square", "exp", "negative", "sign", "sin", "cos", "sinh", "cosh", "tanh", "sigmoid",
+            "identity", "zeros_like", "ones_like", "expm1", "softplus")}
         unary.update({name: getattr(tf.nn, name) for name in (
             "relu", "relu6", "elu", "selu", "softsign", "silu", "gelu", "leaky_relu", "softmax",
             "log_softmax")})
@@ -201,6 +201,25 @@ class Translations(unittest.TestCase):
             "batch_dims": lambda x, w: tf.gather(x, [[0], [1]], batch_dims=1, axis=1),
             "adjoint_b": lambda x, w: tf.matmul(x, w, adjoint_b=True),
             "axes": lambda x, w: tf.tensordot(x, w, axes=[[1], [1]])})
+
+    def test_patches(self):
+        def images(x):  # Of 4 x 3 pixels.
+            return ops.reshape(ops.concatenate([x, 2 * x, 3 * x, x - 1, x * x, ops.sin(x)], axis=-1),
+                               (-1, 4, 3, 2))
+
+        def of_tensorflow(size, *, strides=None, rates=1, padding="VALID"):
+            return lambda x, w: tf.image.extract_patches(
+                images(x), [1, *size, 1], [1, *(strides or size), 1], [1, rates, rates, 1], padding)
+
+        self.same({
+            "rows": (lambda x, w: ops.image.extract_patches(images(x), (2, 1)), X),
+            "a part": (lambda x, w: ops.image.extract_patches(images(x), 2), X),
+            "padding": (lambda x, w: ops.image.extract_patches(images(x), (2, 3), padding="same"), X),
+            "of TensorFlow": (of_tensorflow((2, 3)), X), "same": (of_tensorflow((4, 1), padding="SAME"), X)})
+        self.refused({
+            "beside each other": of_tensorflow((2, 2), strides=(1, 1)),
+            "dilation_rate 2": of_tensorflow((2, 2), rates=2),
+            "images of 4 x 3, with padding": of_tensorflow((2, 2), padding="SAME")})
 
     def test_functions_that_are_imported_by_name(self):
         self.same({

@@ -150,6 +150,7 @@ class Cluster:
             callbacks = [callbacks]
         dataset = from_batches(
             "x", x, steps_per_epoch and steps_per_epoch * (epochs - initial_epoch), "steps_per_epoch")
+        validation_batch_size = validation_batch_size or batch_size
         if dataset is not None:
             for argument, value in (("y", y), ("sample_weight", sample_weight),
                                     ("batch_size", batch_size)):
@@ -158,7 +159,6 @@ class Cluster:
             # A tf.data.Dataset and a generator have their own order.
             shuffle = shuffle and isinstance(x, keras.utils.PyDataset) or dataset.shuffled
             x, y, sample_weight, batch_size = dataset[:4]
-        batch_size = int(batch_size or 32)
         structure.check(model)
         lookups = Lookups(model)
         inputs = as_arrays("x", x, structure.input_names(model, x), lookups.takes_text)
@@ -194,6 +194,8 @@ class Cluster:
         examples = shape_of(inputs[0])[0]
         if validation_data is None and validation_split:
             examples = int(math.floor(examples * (1.0 - validation_split)))
+        # As in Keras, the batches of an epoch divide the data.
+        batch_size = int(batch_size or (math.ceil(examples / steps_per_epoch) if steps_per_epoch else 32))
         parts = self._strategy(job, strategy, window, batches_per_update, batch_size,
                                examples if steps_per_epoch else None)
         rates = translation.scheduled_rates(callbacks, job["optimizer"]["learning_rate"],
@@ -223,7 +225,7 @@ class Cluster:
                 job["model"] = model_files.write_model(lookups.model, lookups.rebuilt, folder)
             self._write_data(job, folder, lookups, objectives, inputs, y, sample_weight, element_weights,
                              validation_split, validation, class_weight, validation_steps,
-                             validation_batch_size or batch_size)
+                             validation_batch_size)
             if "validation" in job or "validation_fraction" in job:
                 job["validation_freq"] = validation_freq if isinstance(validation_freq, int) \
                     else list(validation_freq)
@@ -334,7 +336,10 @@ class Cluster:
     def _write_data(self, job, folder, lookups, objectives, inputs, y, sample_weight, element_weights,
                     validation_split, validation_data, class_weight, validation_steps,
                     validation_batch_size):
-        """Sets the job's data fields."""
+        """Sets the job's data fields.
+
+        validation_batch_size: None: validation_steps batches divide the validation data, as in Keras.
+        """
         inputs, labels = _examples(lookups, objectives, inputs, "y", y, element_weights)
         weights = [] if sample_weight is None else _weights(sample_weight)
         classes = None
@@ -371,7 +376,8 @@ class Cluster:
             job["validation"] = _source(self._data, folder, "validation", *validation)
         if class_weight is not None and classes is None:
             job["class_weight"] = _class_weights(class_weight, lookups.model, labels)
-        if validation_steps and (validation is not None or "validation_fraction" in job):
+        if validation_steps and validation_batch_size and (
+                validation is not None or "validation_fraction" in job):
             count = int(validation_steps) * validation_batch_size
             if count % job["batch_size"] == 0:
                 job["validation_steps"] = count // job["batch_size"]
@@ -630,8 +636,12 @@ def _refuse_callbacks(what, callbacks):
 
 
 def _rows(inputs, steps, batch_size):
-    """The number of examples in the first `steps` batches, or all if there are fewer."""
-    return min(int(steps) * int(batch_size or 32), shape_of(inputs[0])[0])
+    """The number of examples in the first `steps` batches, or all if there are fewer.
+
+    batch_size: None: the batches divide the examples, as in Keras.
+    """
+    examples = shape_of(inputs[0])[0]
+    return min(int(steps) * int(batch_size), examples) if batch_size else examples
 
 
 def _compiled(model):
@@ -667,7 +677,7 @@ def _examples(lookups, objectives, inputs, what, y, weights):
     """
     if y is None and objectives.need_labels:
         raise NotSupported(f"{what} is missing: the loss and the metrics take it")
-    labels = None if y is None else as_arrays(what, y, objectives.output_names)
+    labels = None if y is None else objectives.labels_of(what, y)
     examples = shape_of(inputs[0])[0]
     inputs = lookups.complete(inputs, labels, weights)
     return inputs, objectives.job_labels(labels and _labels(objectives.losses, labels), inputs, examples)

@@ -7,7 +7,6 @@ but can compute from another tensor (surrogates.py), is an output, too.
 
 import contextlib
 import inspect
-import itertools
 import math
 import typing
 
@@ -18,11 +17,11 @@ from keras.src.trainers import compile_utils
 from cairn import surrogates, tracing, translation
 from cairn.data import as_arrays, is_files, shape_of
 from cairn.errors import NotSupported
+from cairn.metric_states import StatefulMetric, numbers_of
 from cairn.tensors import MEAN, SUM
 
 ops = keras.ops
 _MEAN_OF_OUTPUT = "wasserstein"  # Of labels that are 1.
-_MOST_NUMBERS = 100  # Of a state of a metric.
 _BATCH = 4096  # Of masks that Keras computes here.
 
 
@@ -103,37 +102,6 @@ class _Combined(typing.NamedTuple):
     result: typing.Callable
 
 
-class _StatefulMetric(typing.NamedTuple):
-    """A metric of a class of the script.
-
-    Its update_state only adds to its variables. The job's model computes what it adds, and result()
-    runs here, of the sums.
-    """
-
-    report: str  # What fit calls it.
-    metric: keras.metrics.Metric
-    # (variable, [for each of its numbers: an output of the job's model, or a number for each batch]).
-    states: list
-
-    def results(self, values, kinds, examples, batches):
-        """{name: result}. values: of the outputs of the job's model, means over the examples."""
-        def total(each):
-            if not isinstance(each, str):
-                return each * batches
-            return values[f"{each}_value"] * (examples if kinds[each] == SUM else batches)
-
-        for variable, added in self.states:
-            sums = np.zeros(math.prod(variable.shape))
-            for numbers in added:
-                sums += list(map(total, numbers))
-            variable.assign(np.reshape(sums, variable.shape))
-        result = self.metric.result()
-        if isinstance(result, dict):
-            return {name: float(value) for name, value in result.items()}
-        result = keras.ops.convert_to_numpy(result)
-        return {self.report: result if result.ndim else float(result)}
-
-
 def _is_own(thing):
     return type(thing).__module__.split(".")[0] != "keras"
 
@@ -185,10 +153,17 @@ def _is_list_of_arrays(value):
         hasattr(each, "shape") and len(each.shape) > 0 for each in value)
 
 
+def _is_for_outputs(y, names):
+    """True if y has an entry for each output of the model, whether it has a loss or not."""
+    return isinstance(y, (list, tuple)) and len(y) == len(names) and (
+        is_files(y) or _is_list_of_arrays(y))
+
+
 class Objectives:
     """The objectives of a model.
 
     y: as fit takes it. weights: fit's sample_weight if are_for_elements, else None.
+    An output without a loss (None) has the weight 0 in the job, and labels of zeros if it has no metrics.
     """
 
     def __init__(self, compiled, y, weights=None):
@@ -198,9 +173,11 @@ class Objectives:
         self.has_weights = weights is not None  # Inputs of the job's model have them.
         self._weight_shapes = {}  # By the output of the script's model, of those with weights.
         self._values = []
-        self._label_shapes = []
+        self._is_plain = False  # The job has compile's losses and metrics as they are.
+        self._with_loss = []  # The names of the outputs with a loss.
+        self._label_shapes = []  # Of the outputs; () for one without labels.
         self.whole_inputs = []  # Labels of whole numbers.
-        self._stateful = []  # _StatefulMetrics.
+        self._stateful = []  # StatefulMetrics.
         self._masks = {}  # By the output of the script's model: its mask, a function of the inputs.
         self._unmasked = {}  # By the output with a mask: its name in the job.
         self._surrogates = {}  # By the output of the script's model and the key: _SurrogateOutputs.
@@ -247,15 +224,11 @@ class Objectives:
         self._shapes = [tuple(each.shape[1:]) for each in outputs]
         if self._y is None and self.are_own:
             raise NotSupported("y is missing, which the loss takes")
-        labels = [] if self._y is None else as_arrays("y", self._y, names)
-        self._label_shapes = [shape_of(each)[1:] for each in labels]
+        self._note_labels(names)
         self._weight_shapes = {i: shape_of(each)[1:] or (1,) for i, each in
                                enumerate(self._weights_of("sample_weight", self._weights, names))
                                if each is not None}
         self._weights = None
-        self.whole_inputs = [f"{name}_labels" for name, each in zip(names, labels)
-                             if isinstance(each, np.ndarray) and each.dtype.kind in "iub"]
-        self._y = None  # Arrays that nobody needs any more.
 
         def add(value, about):
             value = ops.multiply(value, 1.0)
@@ -272,6 +245,36 @@ class Objectives:
             self._divided[self._values[-1].output] = is_divided
         return inputs, values
 
+    def _note_labels(self, names):
+        """Notes what is needed of y, whose arrays may then end."""
+        self._note_outputs(names)
+        labels = [None] * len(names) if self._y is None else self.labels_of("y", self._y)
+        self._label_shapes = [() if each is None else shape_of(each)[1:] for each in labels]
+        for what, metrics in self._metrics(names).items():
+            for name, each, array in zip(names, metrics, labels):
+                if each and array is None:
+                    raise NotSupported(f"output {name} has {what}, and y has no labels for it")
+        self.whole_inputs = [f"{name}_labels" for name, each in zip(names, labels)
+                             if isinstance(each, np.ndarray) and each.dtype.kind in "iub"]
+        self._y = None
+
+    def _note_outputs(self, names):
+        self.output_names = names
+        self._with_loss = [name for name, loss in zip(names, self._losses(names)[0]) if loss is not None]
+
+    def labels_of(self, what, y):
+        """The array of each output. As in Keras, y may have none for an output without a loss: None.
+
+        y: as fit takes it; it is `what` in errors.
+        """
+        names = self._with_loss
+        if isinstance(y, dict):
+            names = [name for name in self.output_names if name in names or name in y]
+        elif not names or _is_for_outputs(y, self.output_names):
+            names = self.output_names
+        arrays = dict(zip(names, as_arrays(what, y, names)))
+        return [arrays.get(name) for name in self.output_names]
+
     def _trace_functions(self, outputs, names, trace, inputs, add):
         losses, weights = self._losses(names)
         self._weight_shapes = {i: shape for i, shape in self._weight_shapes.items()
@@ -279,6 +282,8 @@ class Objectives:
         metrics = self._metrics(names)
         for i, (name, tensor) in enumerate(zip(names, outputs)):
             given_metrics = {field: metrics[field][i] for field in metrics}
+            if losses[i] is None and not any(given_metrics.values()):
+                continue
             own = self._own_metrics(given_metrics, i, name)
             surrogate = surrogates.of_loss(losses[i], tensor) if i not in self._masks else None
             if not self._is_traced(losses[i], i) and not own and not surrogate and i not in self._masks:
@@ -292,8 +297,8 @@ class Objectives:
                 inputs.append(keras.Input(self._weight_shapes[i], name=f"{name}_weights"))
             output = _ScriptOutput(i, name, "" if len(names) == 1 else name + "_", tensor, given,
                                    bool(shape), trace, add)
-            report = f"{output.prefix}loss" if output.prefix else ""
-            if i in self._masks:
+            report = f"{output.prefix}loss" if len(self._with_loss) > 1 else ""
+            if i in self._masks and losses[i] is not None:
                 surrogate = self._masked_loss(losses[i], output)
             elif self._is_traced(losses[i], i):
                 weight = inputs[-1] if i in self._weight_shapes else None
@@ -440,10 +445,10 @@ class Objectives:
         states = []
         for variable in variables:
             with _in_trace(f"{what}: state {variable.name}"):
-                numbers = [_numbers_of(value, tuple(variable.shape)) for value in added[id(variable)]]
+                numbers = [numbers_of(value, tuple(variable.shape)) for value in added[id(variable)]]
             states.append((variable, [[as_output(number, variable) for number in each]
                                       for each in numbers]))
-        self._stateful.append(_StatefulMetric(report, metric, states))
+        self._stateful.append(StatefulMetric(report, metric, states))
 
     def _loss_of(self, loss, labels_of, output, trace, weight):
         """weight: symbolic, or None."""
@@ -532,12 +537,18 @@ class Objectives:
 
     def fields(self, output_names, shapes):
         """The job's `loss`, `loss_weights` and metrics. shapes: of the outputs."""
-        self.output_names = output_names
-        if not self._values:
+        self._note_outputs(output_names)
+        if not self._values and not self._with_loss:
+            raise NotSupported("the model is compiled without a loss")
+        self._is_plain = not self._values and len(self._with_loss) == len(output_names)
+        if self._is_plain:
             fields = translation.objective_fields(self._compiled, output_names, shapes)
             self.losses = fields["loss"] if isinstance(fields["loss"], list) else [fields["loss"]]
-            self._compiled = None
+            self._compiled = self._y = None
             return fields
+        if not self._shapes:  # Nothing was traced.
+            self._shapes = shapes
+            self._note_labels(output_names)
         losses, weights = self._losses(output_names)
         metrics = self._metrics(output_names)
         fields = {"loss": [], "loss_weights": [], "metrics": [], "weighted_metrics": []}
@@ -588,9 +599,10 @@ class Objectives:
     def _report_names(self, fields, losses):
         """{what the job calls a loss or metric: what Keras calls it}, without what Keras has not."""
         is_one = len(self.output_names) == 1
+        reports_losses = len(self._with_loss) > 1
         names = {"loss": "loss", **self._surrogate_names}
         for i, (output, job_output) in enumerate(zip(self.output_names, self.job_outputs)):
-            if not is_one and losses[i] is not None and not self._is_traced(losses[i], i) and \
+            if reports_losses and losses[i] is not None and not self._is_traced(losses[i], i) and \
                     i not in self._with_surrogate:
                 names[f"{job_output}_loss"] = f"{output}_loss"
             for what in ("metrics", "weighted_metrics"):
@@ -607,7 +619,7 @@ class Objectives:
         """The values of a report of the job, under Keras's names. Of `examples` examples."""
         examples = values.get("examples", 0)
         values = {key: value for key, value in values.items() if key != "examples"}
-        if not self._values:
+        if self._is_plain:
             return translation.with_vectors(values)
         reported = {self._names[key]: value for key, value in values.items() if key in self._names}
         for each in self._stateful:
@@ -626,7 +638,7 @@ class Objectives:
 
     def monitored(self, name):
         """The job's name for what a callback monitors."""
-        if not self._values or not name:
+        if self._is_plain or not name:
             return name
         prefix = "val_" if name.startswith("val_") else ""
         if self.is_computed_here(name):
@@ -658,9 +670,9 @@ class Objectives:
     def job_labels(self, labels, inputs, examples):
         """The labels of all outputs of the job's model.
 
-        labels: as_arrays of y, or None. inputs: of the job's model.
+        labels: of labels_of, or None. inputs: of the job's model.
         """
-        if not self._values:
+        if self._is_plain:
             return labels
         outputs = [np.broadcast_to(np.zeros(shape or (1,), np.float32),
                                    (examples, *(shape or (1,)))) if i in self._stands_in else
@@ -739,35 +751,6 @@ def _mask_of(mask, labels, inputs):
     parts = [ops.convert_to_numpy(mask([each[at:at + _BATCH] for each in inputs]))
              for at in range(0, len(labels), _BATCH)]
     return np.concatenate(parts).astype(bool)
-
-
-def _numbers_of(value, shape):
-    """What is added to each of the numbers of a state of this shape: symbolic, or a number."""
-    count = math.prod(shape)
-    if count > _MOST_NUMBERS:
-        raise NotSupported(f"it has {count} numbers, and each one is an output of the job's model: at "
-                           f"most {_MOST_NUMBERS}")
-    if not keras.backend.is_keras_tensor(value):
-        return np.broadcast_to(keras.ops.convert_to_numpy(value), shape).ravel().tolist()
-    if not value.shape:
-        return [value] * count
-    operation, index, _ = value._keras_history
-    kind, inputs = type(operation).__name__, operation._inbound_nodes[index].input_tensors
-    if kind == "Cast" and value.dtype.startswith("float"):
-        return _numbers_of(inputs[0], shape)
-    if kind == "Negative":
-        return [-each for each in _numbers_of(inputs[0], shape)]
-    axes = getattr(operation, "axis", None)
-    axes = [axes] if isinstance(axes, int) else axes or []
-    if kind not in ("Sum", "Mean") or 0 not in axes or tuple(value.shape) != shape:
-        raise NotSupported(f"its shape is {shape}, and what is added to it is not ops.sum(..., axis=0) "
-                           f"with this shape")
-    [tensor] = inputs
-    axes = {axis % len(tensor.shape) for axis in axes}
-    reduced = ops.sum if kind == "Sum" else ops.mean
-    places = [range(1) if i in axes else range(size) for i, size in enumerate(tensor.shape)]
-    return [reduced(tensor[tuple(slice(None) if i in axes else at for i, at in enumerate(place))])
-            for place in itertools.product(*places)]
 
 
 def _checked_loss(loss):

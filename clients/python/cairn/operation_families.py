@@ -119,6 +119,15 @@ def _divide_no_nan(op):
     return op.times(quotient, nonzero)
 
 
+def _hyperbolic(sign):
+    """The half of exp(x) + sign exp(-x)."""
+    def function(op, tensor):
+        ends = [op.apply("exponential", op.rescale(tensor, each)) for each in (1.0, -1.0)]
+        return op.rescale(op.plus(ends[0], op.rescale(ends[1], sign)), 0.5)
+
+    return function
+
+
 def _leaky_relu(op, tensor):
     op.must_be_of_examples(tensor)
     return op.add("LeakyReLU", {"negative_slope": op.config.get("negative_slope", 0.2)}, tensor,
@@ -381,6 +390,25 @@ def _broadcast_to(op, tensor):
     return op.as_kind(op.reshape(tensor, shape[1:]), EXAMPLES)
 
 
+def _extract_patches(op, tensor):
+    """Patches beside each other: the rows of each one lie between those of its neighbors."""
+    size, strides = op.config["size"], op.config["strides"]
+    if len(size) != 2 or tensor.rank != 3 or op.config["data_format"] != "channels_last":
+        op.fails("of other tensors than images with their channels last")
+    if list(strides) != list(size) or op.config["dilation_rate"] not in (1, [1, 1]):
+        op.fails(f"of patches of size {tuple(size)} with the strides {strides} and the dilation_rate "
+                 f"{op.config['dilation_rate']}, which are not beside each other")
+    height, width, channels = tensor.shape
+    counts, rest = [height // size[0], width // size[1]], [height % size[0], width % size[1]]
+    if rest != [0, 0]:
+        if op.config["padding"] != "valid":
+            op.fails(f"of patches of size {tuple(size)} of images of {height} x {width}, with padding")
+        tensor = op.add("Cropping2D", {"cropping": [[0, rest[0]], [0, rest[1]]]}, tensor,
+                        [height - rest[0], width - rest[1], channels])
+    rows = op.reshape(tensor, [counts[0], size[0], counts[1], size[1] * channels])
+    return op.reshape(op.permute(rows, [0, 2, 1, 3]), [*counts, size[0] * size[1] * channels])
+
+
 def _same(op):
     tensor = op.arguments[0]
     if op.config.get("dtype") == "bool":
@@ -441,7 +469,8 @@ def _product_of(op):
         left, right = (each if isinstance(each, Tensor) else op.weights.constant(each)
                        for each in (left, right))
     if op.kind == "Tensordot" and op.config.get("axes") != 1:
-        op.fails(f"with the axes {op.config.get('axes')}")
+        op.fails(f"with the axes {op.config.get('axes')}: for the product of two vectors of each example "
+                 f"use ops.sum(x * y, axis=-1, keepdims=True)")
     op.must_be_of_examples(left, right)
     if op.weights.is_kernel(right):
         units = right.shape[-1]
@@ -583,6 +612,7 @@ _FAMILIES = {
     "Rsqrt": (_of_one(lambda op, x: op.apply("Reciprocal", op.apply("Sqrt", x))), ()),
     "Log1p": (_of_one(lambda op, x: op.apply("Log", op.rescale(x, 1.0, 1.0))), ()),
     "Expm1": (_of_one(lambda op, x: op.rescale(op.apply("exponential", x), 1.0, -1.0)), ()),
+    "Cosh": (_of_one(_hyperbolic(1.0)), ()), "Sinh": (_of_one(_hyperbolic(-1.0)), ()),
     "ZerosLike": (_of_one(lambda op, x: op.rescale(x, 0.0)), ()),
     "OnesLike": (_of_one(lambda op, x: op.rescale(x, 0.0, 1.0)), ()),
     "Clip": (_of_one(_clip), ("x_min", "x_max")),
@@ -605,6 +635,8 @@ _FAMILIES = {
     "Swapaxes": (_of_one(_swapaxes), ("axis1", "axis2")),
     "GetItem": (_item, ()), "Stack": (_stack, ("axis",)), "Concatenate": (_concatenate, ("axis",)),
     "BroadcastTo": (_of_one(_broadcast_to), ("shape",)),
+    "ExtractPatches": (_of_one(_extract_patches),
+                       ("size", "strides", "dilation_rate", "padding", "data_format")),
     "Cast": (_same, ("dtype",)), "ConvertToTensor": (_same, ("dtype",)),
     **dict.fromkeys(("Matmul", "Dot"), (_product_of, ())), "Tensordot": (_product_of, ("axes",)),
     "Einsum": (_einsum, ("subscripts",)), "Take": (_take, ("axis",)),

@@ -414,10 +414,12 @@ class Translation:
     """
 
     def __init__(self, topology, variables=None, masks=None, whole=()):
+        layers = topology["config"].get("layers", [])
+        for node in filter(_is_operation, layers):  # Some have no name in their config.
+            node["config"].setdefault("name", node.get("name"))
         self._masks = _makes_masks(topology) if masks is None else masks
         self._whole = [*whole, *_make_floats(topology)]
         self._results = {}  # By the operation and the number of its call: the Tensor in the job.
-        layers = topology["config"].get("layers", [])
         self.weights = Weights(variables or {}, self._uses(layers, variables or {}),
                                [node["config"].get("name") for node in layers])
         self.layers = []

@@ -21,6 +21,10 @@ _POSITIONS = "positions"
 # Layers of Keras whose Python code consists of operations that a job has.
 _OPEN = (keras.layers.Activation, keras.layers.Conv1D, keras.layers.Conv2D, keras.layers.Conv3D,
          keras.layers.Dense, keras.layers.EinsumDense, keras.layers.Embedding)
+# They return their inputs in inference.
+_NOISE = (keras.layers.AlphaDropout, keras.layers.Dropout, keras.layers.GaussianDropout,
+          keras.layers.GaussianNoise, keras.layers.SpatialDropout1D, keras.layers.SpatialDropout2D,
+          keras.layers.SpatialDropout3D)
 _FUNCTIONS = ("activation", "kernel_regularizer", "bias_regularizer", "embeddings_regularizer",
               "activity_regularizer")
 
@@ -41,15 +45,22 @@ def _is_function(value):
 
 
 def _is_own(layer):
-    """True if the script says what the layer computes: by its class, or by a function that it has.
+    """True if Python code says what the layer computes: by its class, or by a function that it has.
 
-    So is a model of Keras's with such a layer.
+    So it is with layers that Keras's models have for themselves (LayerScale of ConvNeXt), and with a model
+    of Keras's with such a layer.
     """
     if not _is_keras(layer):
         return not isinstance(layer, keras.layers.InputLayer)
     if isinstance(layer, keras.Model):
         return any(map(_is_own, layer.layers))
-    return isinstance(layer, keras.layers.Lambda) or _has_functions(layer)
+    return isinstance(layer, keras.layers.Lambda) or not hasattr(keras.layers, type(layer).__name__) or \
+        _has_functions(layer) or _has_noise_shape(layer)
+
+
+def _has_noise_shape(layer):
+    """True for a Dropout that drops several numbers of an example together."""
+    return type(layer) is keras.layers.Dropout and layer.noise_shape is not None
 
 
 def _has_functions(layer):
@@ -189,6 +200,7 @@ class _Inlined(contextlib.ContextDecorator):
         self._call_loss = keras.losses.Loss.__call__
         self.inputs = tensors
         self.constants = []
+        self._ones = {}  # By shape: the input.
         # Of add_loss and activity_regularizer: (layer's name, symbolic value, divided by the batch).
         self.penalties = []
         self.trace = tracing.Trace(self._noise)
@@ -232,6 +244,10 @@ class _Inlined(contextlib.ContextDecorator):
         symbolic = self.trace.is_symbolic((args, kwargs))
         if isinstance(layer, keras.layers.Embedding) and not symbolic:
             return call(layer, self._constant(args[0]))
+        if symbolic and isinstance(layer, _NOISE) and kwargs.get("training") is False:
+            return args[0]
+        if symbolic and _has_noise_shape(layer):
+            return self._dropped(layer, args[0])
         if symbolic and self._is_open(layer):
             return self._regularized(layer, run(layer, args, kwargs, self.trace))
         args, kwargs = _without_training(args, kwargs)
@@ -286,10 +302,41 @@ class _Inlined(contextlib.ContextDecorator):
         self.inputs.append(keras.Input(array.shape, dtype=str(array.dtype), name=name))
         return self.inputs[-1]
 
+    def _dropped(self, layer, tensor):
+        """The outputs of a Dropout with a noise_shape: the tensor times those of a Dropout of ones."""
+        first, *shape = layer.noise_shape
+        if first is not None:
+            raise NotSupported(f"layer {layer.name}: noise_shape is {layer.noise_shape}; a job draws for "
+                               f"each example: let it begin with None")
+        shape = tuple(size or there for size, there in zip(shape, tensor.shape[1:]))
+        if shape not in self._ones:
+            self._ones[shape] = self._input("ones", np.ones(shape, np.float32))
+        with self.trace.recording(False):
+            return tensor * keras.layers.Dropout(layer.rate)(self._ones[shape])
+
     def _noise(self, shape, mean, deviation):
         """Normal random numbers for a batch of any size, which are a layer; 0 in inference."""
         zeros = self._input("zeros", np.zeros(shape[1:], np.float32))
         return keras.layers.GaussianNoise(float(deviation))(zeros) + float(mean)
+
+
+def infers_by_default(kind):
+    """True if the call of a class of layers has training=False, as those of Dropout and LSTM.
+
+    Keras notes the default in a functional model like an argument of the script.
+    """
+    training = inspect.signature(kind.call).parameters.get("training") if kind else None
+    return training is not None and training.default is False
+
+
+def _in_graph(operation, training):
+    """An operation of a functional model that is called with this `training`."""
+    def call(*args, **kwargs):
+        if infers_by_default(type(operation)) and kwargs.get("training") is False:
+            del kwargs["training"]
+        return operation_fn(operation, training=training)(*args, **kwargs)
+
+    return call
 
 
 def run(layer, args, kwargs, trace):
@@ -302,7 +349,7 @@ def run(layer, args, kwargs, trace):
         return tensor
     if type(layer).call is Functional.call:
         training = kwargs.get("training")
-        return layer._run_through_graph(args[0], lambda each: operation_fn(each, training=training))
+        return layer._run_through_graph(args[0], lambda each: _in_graph(each, training))
     signature = inspect.signature(layer.call)
     arguments = signature.parameters
     if "training" in arguments:
@@ -360,7 +407,7 @@ def _owners(model, weights, opened):
     found = []
     for weight in weights.values():
         owner = owners.get(id(weight))
-        if owner is None or owner in opened or owner in found or _has_functions(owner):
+        if owner is None or owner in opened or owner in found or _is_own(owner):
             continue
         if not isinstance(owner, _OPEN):
             raise NotSupported(f"weight {weight.path} belongs to a layer of {type(owner).__name__}, "

@@ -374,12 +374,18 @@ def _size(input):
     return math.prod(shape)
 
 
+def _patches(images, sizes, strides, rates, padding):
+    return ops.image.extract_patches(images, tuple(sizes[1:3]), tuple(strides[1:3]), rates[1],
+                                     padding.lower())
+
+
 _REDUCTIONS = ("mean", "sum", "max", "min")
 # By the function's __name__ in TensorFlow: a function of some of its arguments by their names, or
 # _of. Any other argument must have its default.
 _FUNCTIONS = {
     **{name: _of(name) for name in (
-        "abs", "square", "sqrt", "rsqrt", "exp", "expm1", "log", "log1p", "sign", "sin", "cos", "tanh",
+        "abs", "square", "sqrt", "rsqrt", "exp", "expm1", "log", "log1p", "sign", "sin", "cos", "sinh",
+        "cosh", "tanh",
         "sigmoid", "relu", "relu6", "softplus", "softsign", "elu", "selu", "reciprocal",
         "logical_not")},
     **{name: _of(name, 2) for name in (
@@ -405,6 +411,7 @@ _FUNCTIONS = {
         labels, logits, from_logits=True),
     "gather_v2": lambda params, indices, axis=None: ops.take(params, indices, axis=axis or 0),
     "embedding_lookup_v2": lambda params, ids: ops.take(params, ids, axis=0),
+    "extract_image_patches_v2": _patches,
     "einsum": lambda equation, inputs: ops.einsum(equation, *inputs),
 }
 _dispatched = False

@@ -309,14 +309,10 @@ def metrics_of_outputs(what, metrics, output_names):
 def objective_fields(compiled, output_names, shapes):
     """`loss`, `loss_weights` and the metrics of the job, from compile's arguments.
 
-    shapes: of the outputs.
+    shapes: of the outputs, which all have a loss.
     """
     losses = for_outputs("loss", compiled.get("loss"), output_names)
     is_one = len(output_names) == 1
-    for name, each in zip(output_names, losses):
-        if each is None:
-            raise NotSupported("the model is compiled without a loss" if is_one else
-                               f"output {name} has no loss; in a job every output has one")
     fields = {"loss": loss_field(losses[0]) if is_one else [loss_field(each) for each in losses]}
     for what in ("metrics", "weighted_metrics"):
         if compiled.get(what):
@@ -396,6 +392,15 @@ def _without_decay(optimizer, weights):
             if getattr(variable, "trainable", False) and not optimizer._use_weight_decay(variable)]
 
 
+def _check_constraints(weights):
+    for variable, _ in weights.values():
+        constraint = getattr(variable, "constraint", None)
+        if constraint is not None and not type(constraint).__module__.startswith("keras."):
+            raise NotSupported(f"weight {variable.path}: its constraint is Python code of the script, "
+                               f"which cannot run on the cluster; use MaxNorm, MinMaxNorm, NonNeg or "
+                               f"UnitNorm")
+
+
 def precision_of(model):
     """The job's precision, from the dtype policies of the layers."""
     policies = {layer.dtype_policy.name: layer for layer in model._flatten_layers()}
@@ -414,6 +419,7 @@ def optimizer_field(optimizer, weights):
     weights: of model_files.named_weights.
     """
     name = _refuse_unknown("optimizer", optimizer, _OPTIMIZERS)
+    _check_constraints(weights)
     with serializable(optimizer):
         config = optimizer.get_config()
     what = f"optimizer {name}"
