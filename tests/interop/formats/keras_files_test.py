@@ -4,6 +4,7 @@
 Arguments: cases [all], as Models.test_NAME.
 """
 
+import json
 import os
 import pathlib
 import sys
@@ -21,7 +22,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 import models
 import results
-from cluster import Job
+from cluster import Job, cairn
 
 TOLERANCE = 1e-5
 # What the export says of models that Keras would compute in another way.
@@ -78,6 +79,23 @@ def run_all(check):
     cases = {f"test_{name}": case(name) for name in models.MODELS}
     sys.modules["__main__"].Models = type("Models", (unittest.TestCase,), cases)
     results.main()
+
+
+class Training(unittest.TestCase):
+    def test_dropout_of_a_functional_model_drops(self):
+        """Keras 3 writes its default training=False into the file. The loss of a sum of 24 ones, of
+        which half are doubled and the others dropped, is 600 with a deviation of 5; without it 576."""
+        inputs = keras.Input((24,))
+        dense = keras.layers.Dense(1, use_bias=False, kernel_initializer="ones", name="sum")
+        model = keras.Model(inputs, dense(keras.layers.Dropout(0.5)(inputs)))
+        with tempfile.TemporaryDirectory(prefix="cairn_formats_") as folder:
+            model.save(pathlib.Path(folder, "model.keras"))
+            job = Job(folder, "model.keras", [np.ones((2000, 24), "f")], [("sum", (1,))], seed=1)
+            history = cairn("history", "judged", "--json", "--state", "state", folder=folder)
+            losses = [json.loads(line)["loss"] for line in history.splitlines() if '"batch"' in line]
+            self.assertEqual(len(losses), 1, history)
+            self.assertAlmostEqual(losses[0], 600, delta=20)
+            np.testing.assert_array_equal(job.predict()[0], np.full((2000, 1), 24, "f"))
 
 
 if __name__ == "__main__":
