@@ -7,12 +7,10 @@ layer keeps its name, or is called MODEL/LAYER if the name is taken.
 import json
 import os
 
-import keras
 import numpy as np
 
 from cairn.errors import NotSupported
 from cairn.operations import Translation
-from cairn.structure import infers_by_default
 
 
 def _is_model(layer):
@@ -158,25 +156,10 @@ def _simplify(node):
                 _simplify(value)
 
 
-def _leave_out_defaults(node):
-    """Removes training=False where it is the default, which Keras 3 writes.
-
-    In a job it means inference, also during the training.
-    """
-    for layer in node["config"].get("layers", []):
-        if "layers" in layer["config"]:
-            _leave_out_defaults(layer)
-        for call in layer.get("inbound_nodes", []):
-            if isinstance(call, dict) and call["kwargs"].get("training") is False and \
-                    infers_by_default(getattr(keras.layers, layer["class_name"], None)):
-                del call["kwargs"]["training"]
-
-
 def write_model(model, rebuilt, folder):
     """Writes model.json and weights.bin into `folder`; returns the path of model.json."""
     topology = rebuilt.topology if rebuilt else json.loads(model.to_json())
     _simplify(topology)
-    _leave_out_defaults(topology)
     _state_means(topology, model)
     if not rebuilt:
         Translation(topology)

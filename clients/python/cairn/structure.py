@@ -320,7 +320,7 @@ class _Inlined(contextlib.ContextDecorator):
         return keras.layers.GaussianNoise(float(deviation))(zeros) + float(mean)
 
 
-def infers_by_default(kind):
+def _infers_by_default(kind):
     """True if the call of a class of layers has training=False, as those of Dropout and LSTM.
 
     Keras notes the default in a functional model like an argument of the script.
@@ -332,7 +332,7 @@ def infers_by_default(kind):
 def _in_graph(operation, training):
     """An operation of a functional model that is called with this `training`."""
     def call(*args, **kwargs):
-        if infers_by_default(type(operation)) and kwargs.get("training") is False:
+        if _infers_by_default(type(operation)) and kwargs.get("training") is False:
             del kwargs["training"]
         return operation_fn(operation, training=training)(*args, **kwargs)
 
