@@ -93,12 +93,12 @@ class AttentionKernel : public Kernel {
                               Part::kOutput, context);
     concatenated_heads_ = AlignedBuffer<float>(examples_ * steps_ * values);
     AddProducts(context);
-    if (!context.options.training) return;
-    heads_gradient_ = AlignedBuffer<float>(examples_ * steps_ * values);
-    scores_gradient_ = AlignedBuffer<float>(examples_ * heads_ * steps_ * positions_);
     if (layer.dropout() > 0) {
       dropped_ = AlignedBuffer<float>(examples_ * heads_ * steps_ * positions_);
     }
+    if (!context.options.training) return;
+    heads_gradient_ = AlignedBuffer<float>(examples_ * steps_ * values);
+    scores_gradient_ = AlignedBuffer<float>(examples_ * heads_ * steps_ * positions_);
     // If one input is both value and key, its gradient is a sum of two. The second one needs a
     // buffer.
     if (layer.input(Part::kKey) == layer.input(Part::kValue)) {

@@ -18,7 +18,7 @@ using Score = ScoreAttentionLayer::Score;
 // Keras subtracts this from masked scores.
 constexpr float kMasked = 1e9f;
 
-// Computes example by example. The weights of all examples are kept for Backward.
+// Computes example by example. If there is a Backward, the weights of all examples are kept for it.
 class ScoreAttentionKernel : public Kernel {
  public:
   ScoreAttentionKernel(const ScoreAttentionLayer& layer, const KernelContext& context)
@@ -34,7 +34,8 @@ class ScoreAttentionKernel : public Kernel {
         output_product_({.rows = steps_, .columns = value_width_, .inner = positions_},
                         context.dnnl),
         scores_(steps_ * positions_),
-        weights_((context.options.training ? examples_ : 1) * steps_ * positions_),
+        keeps_weights_(context.options.training),
+        weights_((keeps_weights_ ? examples_ : 1) * steps_ * positions_),
         dropped_(steps_ * positions_) {
     if (!context.options.training) return;
     weight_gradient_.emplace(
@@ -62,7 +63,7 @@ class ScoreAttentionKernel : public Kernel {
     masks_ = arguments.masks;
     for (int64_t example = 0; example < examples_; ++example) {
       Load(arguments.inputs, arguments.variables, example);
-      float* weights = Weights(arguments.training ? example : 0);
+      float* weights = Weights(keeps_weights_ ? example : 0);
       ComputeScores(scores_.get());
       MaskScores(example);
       ApplyActivation({.kind = Activation::Kind::kSoftmax}, steps_, positions_, scores_.get(),
@@ -262,6 +263,7 @@ class ScoreAttentionKernel : public Kernel {
   std::optional<DenseProduct> query_gradient_;
   std::optional<DenseProduct> key_gradient_;
   AlignedBuffer<float> scores_;
+  const bool keeps_weights_;
   // Before dropout.
   AlignedBuffer<float> weights_;
   AlignedBuffer<float> dropped_;

@@ -68,7 +68,7 @@ class AttentionKernel final : public Kernel {
         layer_(layer),
         examples_(context.options.examples),
         scores_count_(examples_ * layer.heads() * layer.steps() * layer.positions()),
-        drops_(context.options.training && layer.dropout() > 0),
+        drops_(layer.dropout() > 0),
         heads_(context.cuda, examples_ * layer.steps() * layer.heads() * layer.value_width()),
         heads_gradient_(context.cuda,
                         context.options.training

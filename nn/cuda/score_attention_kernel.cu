@@ -136,7 +136,7 @@ class ScoreAttentionKernel final : public Kernel {
         width_(layer.width()),
         value_width_(layer.value_width()),
         has_trained_dots_(layer.score() == Score::kDot && layer.use_scale()),
-        drops_(context.options.training && layer.dropout() > 0),
+        drops_(layer.dropout() > 0),
         scores_(context.cuda, examples_ * steps_ * positions_),
         weights_(context.cuda, context.options.training && has_trained_dots_
                                    ? examples_ * steps_ * positions_

@@ -31,7 +31,7 @@ bool IsMaskMaker(const nlohmann::json& layer) {
 }
 
 // Keras 3 writes the default of `training`. In a fit or predict it has no effect.
-void DropDefaults(CalledLayer* layer) {
+void DropDefaults(const std::string& class_name, CalledLayer* layer) {
   static const auto* const trained = new std::set<std::string>{
       "CenterCrop",        "RandomBrightness", "RandomContrast", "RandomCrop",     "RandomErasing",
       "RandomFlip",        "RandomGrayscale",  "RandomInvert",   "RandomRotation", "RandomShear",
@@ -52,8 +52,6 @@ void DropDefaults(CalledLayer* layer) {
                                                                    "SpatialDropout1D",
                                                                    "SpatialDropout2D",
                                                                    "SpatialDropout3D"};
-  if (layer->is_model) return;
-  const std::string& class_name = layer->body.layers(0).class_name();
   for (LayerCall& call : layer->calls) {
     if (trained->contains(class_name)) call.always_trains = false;
     if (call.has_defaults && not_trained->contains(class_name)) call.inference_only = false;
@@ -81,7 +79,10 @@ absl::StatusOr<CalledLayer> ReadCalledLayer(const JsonNode& node, const ModelRea
   CAIRN_ASSIGN_OR_RETURN(CalledLayer layer, ReadLayerOrModel(node, read_model));
   CAIRN_ASSIGN_OR_RETURN(const JsonNode inbound, node.Member("inbound_nodes"));
   CAIRN_ASSIGN_OR_RETURN(layer.calls, ReadInboundNodes(inbound));
-  DropDefaults(&layer);
+  const auto class_name = node.json().find("class_name");
+  if (class_name != node.json().end() && class_name->is_string()) {
+    DropDefaults(class_name->get<std::string>(), &layer);
+  }
   CAIRN_RETURN_IF_ERROR(CheckCalls(layer, inbound));
   // An InputLayer has no call in the file.
   if (layer.calls.empty()) layer.calls.emplace_back();

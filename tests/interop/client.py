@@ -46,7 +46,7 @@ def same_as_keras(test, model, compiled, *data, **fit):
     here = cluster.fit(model, *[each() if callable(each) else each for each in data], **fit).history
     test.assertEqual(sorted(here), sorted(there))
     for key in there:
-        np.testing.assert_allclose(here[key], there[key], atol=2e-4, err_msg=key)
+        np.testing.assert_allclose(here[key], there[key], atol=2e-4, rtol=1e-5, err_msg=key)
     for ours, theirs in zip(model.get_weights(), expected):
-        np.testing.assert_allclose(ours, theirs, atol=2e-4)
+        np.testing.assert_allclose(ours, theirs, atol=2e-4, rtol=1e-5)
     return there

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "common/random.h"
 #include "gtest/gtest.h"
 #include "nn/executor.h"
@@ -131,6 +132,20 @@ class LayerConformanceTest : public ::testing::TestWithParam<ConformanceCase> {
 
 TEST_P(LayerConformanceTest, OutputsAreThoseOfPlainLoops) {
   ExpectOutput(/*training=*/false);
+  ExpectOutput(/*training=*/true);
+}
+
+// As in a frozen part of a model: there is no backward pass, but layers drop and measure.
+TEST_P(LayerConformanceTest, OutputsInTrainingAreTheSameWhereNothingIsTrained) {
+  const std::unique_ptr<Executor> trained = std::move(executor_);
+  Executor::Options options{.batch_size = GetParam().batch_size};
+  options.trained = std::vector<bool>(model_->variables().size(), false);
+  auto executor = Executor::Create(model_.get(), &objective_, options, device_.get());
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  executor_ = *std::move(executor);
+  for (size_t v = 0; v < model_->variables().size(); ++v) {
+    absl::c_copy(batch_.variables[v], executor_->values(v).begin());
+  }
   ExpectOutput(/*training=*/true);
 }
 
