@@ -32,8 +32,8 @@ class Device {
   struct KernelOptions {
     // The batch size; a kernel runs batches of this size only.
     int64_t examples = 0;
-    // If false, Backward is never called and the kernel keeps no state for it. Forward may be called
-    // for training all the same: where nothing is trained, at the layer or before it.
+    // If false, Backward is never called and the kernel keeps no state for it. Forward may be
+    // called for training all the same: where nothing is trained, at the layer or before it.
     bool training = false;
     // If false, no gradient with respect to an input is ever requested.
     bool needs_input_gradient = true;

@@ -11,8 +11,13 @@ cluster = None
 
 
 def start():
-    """Starts the cluster of a test program, for setUpModule."""
+    """Starts the cluster of a test program, for setUpModule.
+
+    Initial weights are the same in each run: with some, rounding decides on which side of its kink a
+    ReLU is, and the two trainings part.
+    """
     global cluster
+    keras.utils.set_random_seed(1)
     cluster = cairn.local(ps=2, workers=2)
     unittest.addModuleCleanup(cluster.close)
     return cluster
