@@ -30,17 +30,15 @@ RecurrentPassKernel::RecurrentPassKernel(const RecurrentPass& pass, int64_t exam
              .examples = examples,
              .units = pass.units,
              .gates = pass.gates()}),
-      dropped_input_(context,
-                     training && pass.dropout > 0 ? examples * pass.steps * pass.input_width : 0),
+      dropped_input_(context, pass.dropout > 0 ? examples * pass.steps * pass.input_width : 0),
       x_parts_(context, examples * pass.steps * width_),
       h_parts_(context, pass.resets_after ? examples * pass.steps * width_ : 0),
       h_(context, examples * pass.steps * pass.units),
       c_(context, pass.states() == 2 ? examples * pass.steps * pass.units : 0),
       last_h_(context, examples * pass.units),
       last_c_(context, pass.states() == 2 ? examples * pass.units : 0),
-      operands_(context, resets_before() || (training && pass.recurrent_dropout > 0)
-                             ? examples * pass.steps * width_
-                             : 0),
+      operands_(context,
+                resets_before() || pass.recurrent_dropout > 0 ? examples * pass.steps * width_ : 0),
       product_(context, training ? examples * width_ : 0),
       carried_(context, training ? examples * pass.units : 0),
       c_gradient_(context, training && pass.states() == 2 ? examples * pass.units : 0) {
