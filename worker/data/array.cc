@@ -179,12 +179,18 @@ int Array::PartOf(int64_t row) const {
   return static_cast<int>(std::upper_bound(ends_.begin(), ends_.end(), row) - ends_.begin());
 }
 
-std::set<int> Array::PartsOf(const std::vector<int64_t>& rows) const {
-  std::set<int> parts;
+std::vector<int> Array::PartsOf(const std::vector<int64_t>& rows) const {
+  if (parts_.size() == 1) return {0};
+  std::vector<int> parts;
   for (const int64_t row : rows) {
-    const int last = PartOf(LastFileRow(row));
-    for (int part = PartOf(FileRow(row)); part <= last; ++part) parts.insert(part);
+    const int first = PartOf(FileRow(row));
+    const int last = size() == 1 ? first : PartOf(LastFileRow(row));
+    for (int part = first; part <= last; ++part) {
+      if (parts.empty() || parts.back() != part) parts.push_back(part);
+    }
   }
+  std::sort(parts.begin(), parts.end());
+  parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
   return parts;
 }
 

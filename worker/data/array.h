@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -131,7 +130,7 @@ class Array {
   absl::StatusOr<const char*> ReadFileRow(int64_t row, std::string* scratch) const;
   absl::StatusOr<const char*> ReadWindow(int64_t row, std::string* scratch) const;
   int PartOf(int64_t row) const;
-  std::set<int> PartsOf(const std::vector<int64_t>& rows) const;
+  std::vector<int> PartsOf(const std::vector<int64_t>& rows) const;
   int64_t FirstRow(int part) const { return part == 0 ? 0 : ends_[part - 1]; }
   template <typename Out, typename Convert>
   void ConvertRow(const char* row, Out* out, Convert convert) const;
