@@ -16,6 +16,7 @@
 #include "job/model_objectives.h"
 #include "nn/loss.h"
 #include "nn/model_union.h"
+#include "nn/moving_average.h"
 #include "nn/tensor.h"
 #include "re2/re2.h"
 #include "re2/set.h"
@@ -385,8 +386,6 @@ class ProgramBuilder {
     }
   }
 
-  // With k calls, Keras's updates s = m s + (1 - m) x_i in their order are one update with the
-  // momentum m^k of the sum of w_i x_i, where w_i = m^(k-1-i) (1 - m) / (1 - m^k).
   static void WeighStatistics(const std::vector<Composition>& compositions, size_t index,
                               const Seen& seen, ModelProgram::Pass* pass) {
     for (const nn::Model::Node& node : pass->model->nodes()) {
@@ -403,12 +402,11 @@ class ProgramBuilder {
             absl::MakeConstSpan(compositions).first(index), [&](const Composition& earlier) {
               return absl::c_linear_search(earlier.calls(), std::pair(model, text));
             });
-        const auto k = static_cast<double>(calls.size());
-        const auto i = static_cast<double>(absl::c_find(calls, text) - calls.begin());
-        const double m = variables[v].spec.momentum;
-        double weight = m == 1 ? 1 / k : std::pow(m, k - 1 - i) * (1 - m) / (1 - std::pow(m, k));
-        if (was_before) weight = 0;
-        pass->statistic_weights[node.first_variable + v] = weight;
+        pass->statistic_weights[node.first_variable + v] =
+            was_before
+                ? 0
+                : nn::WeightOfCall(variables[v].spec.momentum, static_cast<int64_t>(calls.size()),
+                                   absl::c_find(calls, text) - calls.begin());
       }
     }
   }

@@ -14,6 +14,7 @@
 #include "nn/layers/create_layer.h"
 #include "nn/layers/input.h"
 #include "nn/layers/layer_output.h"
+#include "nn/moving_average.h"
 
 namespace cairn::nn {
 namespace {
@@ -210,13 +211,10 @@ void Model::WeighStatistics() {
     }
   }
   for (const auto& [owner, nodes] : calls) {
-    const double m = moving(*nodes[0])->momentum;
-    const auto k = static_cast<double>(nodes.size());
-    double i = 0;
-    for (Node* const node : nodes) {
-      node->statistic_weight =
-          m == 1 ? 1 / k : std::pow(m, k - 1 - i) * (1 - m) / (1 - std::pow(m, k));
-      ++i;
+    const double momentum = moving(*nodes[0])->momentum;
+    const auto count = static_cast<int64_t>(nodes.size());
+    for (int64_t i = 0; i < count; ++i) {
+      nodes[i]->statistic_weight = WeightOfCall(momentum, count, i);
     }
     // The first call may be one that uses the moving averages.
     const std::vector<LayerVariable>& variables = nodes[0]->layer->variables();
@@ -224,7 +222,7 @@ void Model::WeighStatistics() {
       if (variables[v].spec.update != VariableSpec::Update::kMovingAverage) continue;
       VariableSpec& variable = variables_[nodes[0]->first_variable + v];
       variable.update = VariableSpec::Update::kMovingAverage;
-      variable.momentum = std::pow(m, k);
+      variable.momentum = std::pow(momentum, static_cast<double>(count));
     }
   }
 }

@@ -51,10 +51,8 @@ class Model {
     int owner = -1;
     // The layer's variables start at variables()[first_variable], in the layer's order.
     int first_variable = 0;
-    // Of the batch's statistic in this call, if the layer has moving averages. With k calls,
-    // Keras's updates s = m s + (1 - m) x_i in their order are one update with the momentum m^k of
-    // the sum of w_i x_i, where w_i = m^(k-1-i) (1 - m) / (1 - m^k). 0: the call uses the moving
-    // averages.
+    // Of the batch's statistic in this call, if the layer has moving averages: WeightOfCall in
+    // nn/moving_average.h. 0: the call uses the moving averages.
     double statistic_weight = 1;
   };
 
