@@ -16,7 +16,7 @@ namespace {
 
 using Part = AttentionLayer::Part;
 
-// Keras adds this instead of minus infinity to masked scores.
+// Keras takes this instead of minus infinity for masked scores.
 constexpr float kMasked = -1e9f;
 
 // One of the four projections: a dense product of rows x inner with inner x columns, and its
@@ -116,9 +116,12 @@ class AttentionKernel : public Kernel {
     // 2. Attention probabilities: softmax of the scaled and masked scores.
     products_[kScores].Run(projections_[Part::kQuery].output(), projections_[Part::kKey].output(),
                            scores_.get());
-    ScaleAndMaskScores(arguments.masks);
+    const int64_t count = examples_ * heads_ * steps_ * positions_;
+    for (int64_t i = 0; i < count; ++i) scores_.get()[i] *= scale_;
+    SetMasked(arguments.masks, kMasked, scores_.get());
     ApplyActivation({.kind = Activation::Kind::kSoftmax}, examples_ * heads_ * steps_, positions_,
                     scores_.get(), scores_.get());
+    if (layer_.zeroes_masked_weights()) SetMasked(arguments.masks, 0, scores_.get());
     // 3. Dropout keeps the probabilities, because the backward pass needs both.
     const bool drops = arguments.training && layer_.dropout() > 0;
     if (drops) Drop(arguments.random_key, scores_.get(), dropped_.get());
@@ -144,11 +147,11 @@ class AttentionKernel : public Kernel {
     products_[kValueGradient].Run(drops ? dropped_.get() : scores_.get(), heads_gradient_.get(),
                                   value.output_gradient());
     products_[kScoresGradient].Run(heads_gradient_.get(), value.output(), scores_gradient_.get());
-    // Through dropout, softmax and scaling. The mask adds a constant to the scores, so it has no
-    // part in the gradient.
+    // Through dropout, softmax, mask and scaling.
     if (drops) Drop(arguments.random_key, scores_gradient_.get(), scores_gradient_.get());
     MultiplyByDerivative({.kind = Activation::Kind::kSoftmax}, examples_ * heads_ * steps_,
                          positions_, nullptr, scores_.get(), scores_gradient_.get());
+    SetMasked(arguments.masks, 0, scores_gradient_.get());
     const int64_t count = examples_ * heads_ * steps_ * positions_;
     for (int64_t i = 0; i < count; ++i) scores_gradient_.get()[i] *= scale_;
     // scores = query x key'.
@@ -194,21 +197,24 @@ class AttentionKernel : public Kernel {
     add(positions_, k, steps_, scores.Transposed(), query, key);
   }
 
-  // Scales the scores and adds kMasked where the query's step, the position or a later position (if
-  // causal) is masked.
-  void ScaleAndMaskScores(absl::Span<const int32_t* const> masks) {
-    const auto is_valid = [&](size_t input, int64_t at) {
-      return masks.size() <= input || masks[input] == nullptr || masks[input][at] != 0;
+  // Sets those of the elements, one per score, whose query's step or position is masked, or whose
+  // position is a later one (if causal).
+  void SetMasked(absl::Span<const int32_t* const> masks, float value, float* elements) const {
+    if (masks.empty() && !layer_.is_causal()) return;
+    const auto mask_of = [&](size_t input) {
+      return input < masks.size() ? masks[input] : nullptr;
     };
-    float* score = scores_.get();
-    for (int64_t example = 0; example < examples_; ++example) {
-      for (int64_t row = 0; row < heads_ * steps_; ++row) {
-        const int64_t step = row % steps_;
-        for (int64_t position = 0; position < positions_; ++position, ++score) {
-          const int64_t at = example * positions_ + position;
-          const bool is_valid_score = is_valid(0, example * steps_ + step) && is_valid(1, at) &&
-                                      is_valid(2, at) && !(layer_.is_causal() && position > step);
-          *score = *score * scale_ + (is_valid_score ? 0 : kMasked);
+    for (int64_t row = 0; row < examples_ * heads_ * steps_; ++row) {
+      const int64_t example = row / steps_ / heads_;
+      const int64_t step = row % steps_;
+      float* const of_row = elements + row * positions_;
+      int64_t end = layer_.is_causal() ? std::min(step + 1, positions_) : positions_;
+      if (mask_of(0) != nullptr && mask_of(0)[example * steps_ + step] == 0) end = 0;
+      std::fill(of_row + end, of_row + positions_, value);
+      for (const int32_t* const mask : {mask_of(1), mask_of(2)}) {
+        if (mask == nullptr) continue;
+        for (int64_t position = 0; position < end; ++position) {
+          if (mask[example * positions_ + position] == 0) of_row[position] = value;
         }
       }
     }

@@ -94,25 +94,21 @@ class AttentionKernel final : public Kernel {
     }
     products_[kScores].Run();
     const bool drops = arguments.training && drops_;
-    AttentionScores scores = Scores(arguments.random_key);
-    scores.step_mask = MaskOf(arguments.masks, 0);
-    scores.position_masks[0] = MaskOf(arguments.masks, 1);
-    scores.position_masks[1] = MaskOf(arguments.masks, 2);
     // Dropout keeps the weights, because the backward pass needs both.
-    ComputeAttentionWeights(context_, scores, scores_.data(), scores_.data(),
+    ComputeAttentionWeights(context_, ScoresOf(arguments), scores_.data(), scores_.data(),
                             drops ? dropped_.data() : nullptr);
     products_[drops ? kDroppedHeads : kHeads].Run();
     projections_[Part::kOutput].Forward(heads_.data(), arguments.variables, arguments.output);
     return absl::OkStatus();
   }
 
-  // The steps of Forward in reverse. Masks add constants to the scores, so they have no part.
+  // The steps of Forward in reverse.
   void Backward(const BackwardArguments& arguments) override {
     projections_[Part::kOutput].Backward(heads_.data(), arguments.output_gradient, arguments,
                                          heads_gradient_.data(), /*adds=*/false);
     products_[kValueGradient].Run();
     products_[kScoresGradient].Run();
-    BackThroughAttentionWeights(context_, Scores(arguments.random_key), scores_.data(),
+    BackThroughAttentionWeights(context_, ScoresOf(arguments), scores_.data(),
                                 /*scores=*/nullptr, scores_gradient_.data(),
                                 /*row_sums=*/nullptr);
     products_[kQueryGradient].Run();
@@ -185,15 +181,21 @@ class AttentionKernel final : public Kernel {
         projected(gradients_[Part::kKey], positions, k));
   }
 
-  AttentionScores Scores(uint64_t random_key) const {
+  // The scores of ForwardArguments or BackwardArguments.
+  template <typename Arguments>
+  AttentionScores ScoresOf(const Arguments& arguments) const {
+    using Masked = AttentionScores::Masked;
     return {.rows = examples_ * layer_.heads() * layer_.steps(),
             .heads = layer_.heads(),
             .steps = layer_.steps(),
             .positions = layer_.positions(),
             .scale = 1 / std::sqrt(static_cast<float>(layer_.key_width())),
             .is_causal = layer_.is_causal(),
+            .step_mask = MaskOf(arguments.masks, 0),
+            .position_masks = {MaskOf(arguments.masks, 1), MaskOf(arguments.masks, 2)},
+            .masked = layer_.zeroes_masked_weights() ? Masked::kZeroed : Masked::kReplaced,
             .dropout = layer_.dropout(),
-            .random_key = random_key};
+            .random_key = arguments.random_key};
   }
 
   Context* const context_;

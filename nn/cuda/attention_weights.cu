@@ -5,17 +5,18 @@
 namespace cairn::nn::cuda {
 namespace {
 
+using Masked = AttentionScores::Masked;
+
 constexpr float kMasked = -1e9f;
 
 __device__ float ScaleOf(const AttentionScores& of) {
   return of.trained_scale == nullptr ? of.scale : of.scale * *of.trained_scale;
 }
 
-// The scores of one step, scaled and masked.
-class ScoreRow {
+// Which scores of one step are masked.
+class RowMask {
  public:
-  __device__ ScoreRow(const AttentionScores& of, int64_t row, const float* scores)
-      : scores_(scores + row * of.positions), scale_(ScaleOf(of)) {
+  __device__ RowMask(const AttentionScores& of, int64_t row) {
     const int64_t step = row % of.steps;
     const int64_t example = row / of.steps / of.heads;
     const bool is_masked = of.step_mask != nullptr && of.step_mask[example * of.steps + step] == 0;
@@ -26,19 +27,39 @@ class ScoreRow {
     }
   }
 
-  __device__ float operator[](int64_t position) const {
+  __device__ bool operator[](int64_t position) const {
     bool is_masked = position >= open_end_;
     for (const int32_t* const mask : masks_) {
       is_masked = is_masked || (mask != nullptr && mask[position] == 0);
     }
-    return scores_[position] * scale_ + (is_masked ? kMasked : 0);
+    return is_masked;
   }
 
  private:
-  const float* const scores_;
-  const float scale_;
   int64_t open_end_;  // The first position that all scores of this step are masked from.
   const int32_t* masks_[2];
+};
+
+// The scores of one step, scaled and masked.
+class ScoreRow {
+ public:
+  __device__ ScoreRow(const AttentionScores& of, int64_t row, const float* scores)
+      : mask_(of, row),
+        scores_(scores + row * of.positions),
+        scale_(ScaleOf(of)),
+        masked_scale_(of.masked == Masked::kLowered ? scale_ : 0) {}
+
+  __device__ bool IsMasked(int64_t position) const { return mask_[position]; }
+  __device__ float operator[](int64_t position) const {
+    return mask_[position] ? scores_[position] * masked_scale_ + kMasked
+                           : scores_[position] * scale_;
+  }
+
+ private:
+  const RowMask mask_;
+  const float* const scores_;
+  const float scale_;
+  const float masked_scale_;
 };
 
 // What dropout multiplies a weight by.
@@ -72,7 +93,8 @@ void ComputeAttentionWeights(Context* context, const AttentionScores& of, const 
     }
     const float factor = static_cast<float>(1 / block.Sum(sum));
     for (int64_t i = block.first(); i < of.positions; i += block.step()) {
-      const float weight = expf(from[i] - highest) * factor;
+      const bool is_zero = of.masked == Masked::kZeroed && from.IsMasked(i);
+      const float weight = is_zero ? 0 : expf(from[i] - highest) * factor;
       const int64_t at = row * of.positions + i;
       if (dropped != nullptr) dropped[at] = weight * KeepFactor(of, at);
       to[i] = weight;
@@ -86,6 +108,7 @@ void BackThroughAttentionWeights(Context* context, const AttentionScores& of, co
   ForEachRow(context, of.rows, of.positions, [=] __device__(int64_t row, const RowBlock& block) {
     const int64_t begin = row * of.positions;
     const int64_t end = begin + of.positions;
+    const RowMask mask(of, row);
     const float scale = ScaleOf(of);
     double along = 0;
     for (int64_t i = begin + block.first(); i < end; i += block.step()) {
@@ -95,7 +118,9 @@ void BackThroughAttentionWeights(Context* context, const AttentionScores& of, co
     along = block.Sum(along);
     double product = 0;
     for (int64_t i = begin + block.first(); i < end; i += block.step()) {
-      const float by_scaled = static_cast<float>(weights[i] * (gradient[i] - along));
+      const bool is_constant = of.masked != Masked::kLowered && mask[i - begin];
+      const float by_scaled =
+          is_constant ? 0 : static_cast<float>(weights[i] * (gradient[i] - along));
       if (row_sums != nullptr) product += static_cast<double>(by_scaled) * scores[i];
       gradient[i] = by_scaled * scale;
     }

@@ -23,6 +23,9 @@ struct AttentionScores {
   // One word for each step or position of an example; zero: masked. Null: none is masked.
   const int32_t* step_mask = nullptr;
   const int32_t* position_masks[2] = {};
+  // A masked score is 1e9 lower, as in Keras's Attention; or -1e9, so that it has no gradient; or
+  // that, and its weight is zero even if all scores of the step are masked. See AttentionLayer.
+  enum class Masked { kLowered, kReplaced, kZeroed } masked = Masked::kLowered;
   // The rate of dropout, and the key of its draws: draw i is that of weight i.
   double dropout = 0;
   uint64_t random_key = 0;
@@ -31,8 +34,8 @@ struct AttentionScores {
 // Mask `input` of a call, null if there is none.
 const int32_t* MaskOf(absl::Span<const int32_t* const> masks, size_t input);
 
-// weights = softmax(scores), where a masked score is 1e9 lower, as in Keras. `weights` may be the
-// scores. If `dropped` is not null, it gets the weights after dropout.
+// weights = softmax(scores). `weights` may be the scores. If `dropped` is not null, it gets the
+// weights after dropout.
 void ComputeAttentionWeights(Context* context, const AttentionScores& of, const float* scores,
                              float* weights, float* dropped);
 

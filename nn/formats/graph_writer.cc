@@ -150,29 +150,27 @@ GraphWriter::Written GraphWriter::SeparableConvolution() {
   return Activate(layer().activation(), WithBias(FromImage(y), 2));
 }
 
-// Scores have shape (batch, heads, steps, positions).
-std::string GraphWriter::MaskedScores(const std::string& scores) {
+std::string GraphWriter::OpenScores() {
   const auto& attention = As<AttentionLayer>();
-  const int64_t steps = attention.steps(), positions = attention.positions();
-  std::vector<float> causal = Ones(steps * positions);
-  for (int64_t i = 0; i < steps; ++i) {
-    for (int64_t j = i + 1; j < positions; ++j) causal[i * positions + j] = 0;
-  }
-  std::string valid;  // 1 or 0, for each score.
+  std::string open;
   for (int input = 0; input < static_cast<int>(node().masks.size()); ++input) {
     const std::string mask = MaskOf(input);
     if (mask.empty()) continue;
-    const Shape shape = input == 0 ? Shape{1, steps, 1} : Shape{1, 1, positions};
+    const Shape shape =
+        input == 0 ? Shape{1, attention.steps(), 1} : Shape{1, 1, attention.positions()};
     const std::string factor = WithShape(mask, shape);
-    valid = valid.empty() ? factor : Multiply(valid, factor);
+    open = open.empty() ? factor : Multiply(open, factor);
   }
-  if (!valid.empty()) {
-    if (attention.is_causal()) valid = Multiply(valid, Constant({steps, positions}, causal, ""));
-    return Add(scores, Multiply(Subtract(Scalar(1), valid), Scalar(kMasked)));
+  return open.empty() || !attention.is_causal() ? open : Multiply(open, EarlierOr(1, 0));
+}
+
+std::string GraphWriter::EarlierOr(float earlier, float later) {
+  const int64_t steps = As<AttentionLayer>().steps(), positions = As<AttentionLayer>().positions();
+  std::vector<float> numbers(steps * positions, earlier);
+  for (int64_t i = 0; i < steps; ++i) {
+    for (int64_t j = i + 1; j < positions; ++j) numbers[i * positions + j] = later;
   }
-  if (!attention.is_causal()) return scores;
-  for (float& factor : causal) factor = factor == 0 ? kMasked : 0;
-  return Add(scores, Constant({steps, positions}, causal, ""));
+  return Constant({steps, positions}, numbers, "");
 }
 
 GraphWriter::Written GraphWriter::Attention() {
@@ -186,8 +184,15 @@ GraphWriter::Written GraphWriter::Attention() {
   };
   const std::string query = Multiply(
       project(Part::kQuery), Scalar(1 / std::sqrt(static_cast<float>(attention.key_width()))));
-  const std::string scores = MaskedScores(Einsum("bhsk,bhtk->bhst", query, project(Part::kKey)));
-  const std::string shares = Activate({.kind = Activation::Kind::kSoftmax}, scores);
+  std::string scores = Einsum("bhsk,bhtk->bhst", query, project(Part::kKey));
+  const std::string open = OpenScores();
+  if (!open.empty()) {
+    scores = Add(scores, Multiply(Subtract(Scalar(1), open), Scalar(kMasked)));
+  } else if (attention.is_causal()) {
+    scores = Add(scores, EarlierOr(0, kMasked));
+  }
+  std::string shares = Activate({.kind = Activation::Kind::kSoftmax}, scores);
+  if (!open.empty() && attention.zeroes_masked_weights()) shares = Multiply(shares, open);
   const std::string values = Einsum("bhst,bhtv->bhsv", shares, project(Part::kValue));
   const std::string y = Einsum("bhsv,hvo->bso", values, Weight(attention.kernel(Part::kOutput)));
   return attention.use_bias() ? Add(y, Weight(attention.kernel(Part::kOutput) + 1)) : y;

@@ -131,7 +131,12 @@ class GraphWriter {
  private:
   std::string ScaleAndShift(const std::string& x, const std::vector<double>& scales,
                             const std::vector<double>& offsets);
-  std::string MaskedScores(const std::string& scores);
+  // Of an attention layer whose inputs have masks: 1 for each score, or 0 if it is masked, with a
+  // shape that extends to that of the scores: (batch, heads, steps, positions). Empty without
+  // masks.
+  std::string OpenScores();
+  // A constant of shape (steps, positions).
+  std::string EarlierOr(float earlier, float later);
 
   const char* const format_;
   std::map<int, std::vector<std::string>> outputs_;  // By recurrent layer: what it returns.

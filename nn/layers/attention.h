@@ -15,8 +15,9 @@ namespace cairn::nn {
 // MultiHeadAttention (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762). The query has shape
 // (steps, width), the value (positions, width); the key is a third input or the value itself. Each
 // head computes softmax(query key' / sqrt(key width)) value. The heads are concatenated and
-// projected by a dense product. Masked positions, and later positions if causal, get -1e9 added
-// before the softmax, as in Keras.
+// projected by a dense product. The scores of masked steps and positions, and of later positions if
+// causal, are replaced by -1e9 before the softmax, as in Keras: they have no gradient, and where
+// all positions are masked, the weights are equal, or zero if zeroes_masked_weights().
 class AttentionLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
@@ -32,6 +33,8 @@ class AttentionLayer : public Layer {
   int64_t value_width() const { return arguments_.value_width; }
   double dropout() const { return inference_only() ? 0 : arguments_.dropout; }
   bool is_causal() const { return arguments_.is_causal; }
+  // Keras computes layers with dropout by its Softmax layer, in inference too.
+  bool zeroes_masked_weights() const { return arguments_.dropout > 0; }
 
   // The index of the input that kQuery, kKey or kValue is computed from.
   int input(Part part) const {

@@ -568,18 +568,16 @@ def add(group, name, variant, compare):
     setattr(group, f"test_{key}_{variant}", test)
 
 
-def layer_case(name):
-    def compare(self, draw):
-        model = layer_cases.LAYERS[name](draw)
-        random = name in layer_cases.RANDOM
-        optimizer = keras.optimizers.SGD(0.0) if random else sgd()
-        self.compare(draw, model, "mse", optimizer, training_cases.real_labels, trains=not random)
-    return compare
-
-
-def state_case(name):
-    return lambda test, draw: test.compare(draw, state_cases.STATES[name](draw), "mse", sgd(),
-                                           training_cases.real_labels)
+def model_case(models, random_models):
+    """Those of random_models are compared in inference only."""
+    def case(name):
+        def compare(self, draw):
+            random = name in random_models
+            optimizer = keras.optimizers.SGD(0.0) if random else sgd()
+            self.compare(draw, models[name](draw), "mse", optimizer, training_cases.real_labels,
+                         trains=not random)
+        return compare
+    return case
 
 
 def activation_case(name):
@@ -670,8 +668,10 @@ def callback_case(name):
 
 
 for variant_ in range(VARIANTS):
-    for group_, table, case in ((Layers, layer_cases.LAYERS, layer_case),
-                                (States, state_cases.STATES, state_case),
+    for group_, table, case in ((Layers, layer_cases.LAYERS,
+                                 model_case(layer_cases.LAYERS, layer_cases.RANDOM)),
+                                (States, state_cases.STATES,
+                                 model_case(state_cases.STATES, state_cases.RANDOM)),
                                 (Activations, layer_cases.ACTIVATIONS, activation_case),
                                 (Losses, training_cases.LOSSES, loss_case),
                                 (Metrics, training_cases.METRICS, metric_case),

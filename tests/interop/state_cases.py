@@ -50,14 +50,15 @@ def bidirectional_states(draw):
         [L.Flatten()(each) for each in (output, *decoded)])))
 
 
-def masked_attention(draw):
+def masked_attention(draw, dropout=0.0):
     """Keras removes the masks of the inputs of MultiHeadAttention from what is computed later."""
     inputs = keras.Input((4,), dtype="int32")
+    # Small numbers hide what the scores get of the gradient.
     tensor = L.Embedding(3, 3, mask_zero=True, embeddings_initializer=keras.initializers
-                         .RandomNormal(seed=draw.seed()))(inputs)
+                         .RandomNormal(stddev=draw.of(0.05, 1.0), seed=draw.seed()))(inputs)
     for _ in range(draw.between(1, 2)):
         other = L.Dense(3)(tensor) if draw.yes() else tensor
-        attended = L.MultiHeadAttention(draw.between(1, 3), 2)(
+        attended = L.MultiHeadAttention(draw.between(1, 3), 2, dropout=dropout)(
             tensor, other, use_causal_mask=draw.yes())
         if draw.yes():
             attended = L.Add()([draw.of(tensor, other), attended])
@@ -91,5 +92,7 @@ def sequence_to_sequence(draw):
     return keras.Model([encoder, decoder], L.Dense(3, activation="softmax")(sequence))
 
 
+RANDOM = {  # Only inference is compared.
+    "of masked attention with dropout": lambda draw: masked_attention(draw, dropout=0.3)}
 STATES = {"of layers and cells": states, "of Bidirectional": bidirectional_states,
-          "of merged masks": merged_masks, "of masked attention": masked_attention}
+          "of merged masks": merged_masks, "of masked attention": masked_attention, **RANDOM}

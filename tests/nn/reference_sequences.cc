@@ -228,6 +228,7 @@ Doubles ReferenceAttention(const ReferenceCall& call) {
       for (int64_t step = 0; step < layer.steps(); ++step) {
         const int64_t row = (example * layer.steps() + step) * layer.heads() + head;
         Doubles scores;
+        std::vector<bool> open;
         for (int64_t position = 0; position < layer.positions(); ++position) {
           const int64_t at = example * layer.positions() + position;
           double sum = 0;
@@ -235,20 +236,19 @@ Doubles ReferenceAttention(const ReferenceCall& call) {
             sum += query[row * layer.key_width() + i] *
                    key[(at * layer.heads() + head) * layer.key_width() + i];
           }
-          const bool is_open = counts(0, example * layer.steps() + step) && counts(1, at) &&
-                               counts(2, at) && !(layer.is_causal() && position > step);
-          scores.push_back(sum / std::sqrt(layer.key_width()) + (is_open ? 0 : -1e9));
+          open.push_back(counts(0, example * layer.steps() + step) && counts(1, at) &&
+                         counts(2, at) && !(layer.is_causal() && position > step));
+          scores.push_back(open.back() ? sum / std::sqrt(layer.key_width()) : -1e9);
         }
-        // If everything is masked, all scores are equal: next to -1e9 a float loses the score.
         const double largest = *std::max_element(scores.begin(), scores.end());
-        for (double& score : scores) score = largest < -1e8 ? 0 : score - largest;
+        for (double& score : scores) score -= largest;
         scores = ReferenceActivation({.kind = Activation::Kind::kSoftmax}, layer.positions(),
                                      std::move(scores));
         for (int64_t position = 0; position < layer.positions(); ++position) {
           const int64_t draw =
               ((example * layer.heads() + head) * layer.steps() + step) * layer.positions() +
               position;
-          double weight = scores[position];
+          double weight = layer.zeroes_masked_weights() && !open[position] ? 0 : scores[position];
           if (call.batch.training && layer.dropout() > 0) {
             const bool drops = RandomUniform(call.key(), draw) < layer.dropout();
             weight = drops ? 0 : weight / (1 - layer.dropout());
