@@ -165,13 +165,19 @@ std::vector<Case> StateCases() {
   };
 }
 
+// What comes before and after a layer whose input has a mask.
+struct MaskedParts {
+  TestLayer ids = {"ids", "InputLayer", R"({"batch_shape": [null, 5], "dtype": "int32"})"};
+  TestLayer table = {"table", "Embedding",
+                     R"({"input_dim": 4, "output_dim": 3, "mask_zero": true})"};
+  TestLayer after = {"after", "Dense", R"({"units": 2})"};
+};
+
 std::vector<Case> MaskedCases() {
-  const TestLayer ids = {"ids", "InputLayer", R"({"batch_shape": [null, 5], "dtype": "int32"})"};
-  const TestLayer table = {"table", "Embedding",
-                           R"({"input_dim": 4, "output_dim": 3, "mask_zero": true})"};
-  const TestLayer after = {"after", "Dense", R"({"units": 2})"};
-  const auto masked = [&](const std::string& name, const TestLayer& layer) {
-    return Case{name, {ids, table, layer, after}, 7};
+  const auto [ids, table, after] = MaskedParts();
+  const auto masked = [](const std::string& name, const TestLayer& layer) {
+    const MaskedParts parts;
+    return Case{name, {parts.ids, parts.table, layer, parts.after}, 7};
   };
   const TestLayer pool = {"pool", "GlobalAveragePooling1D"};
   return {
@@ -201,6 +207,13 @@ std::vector<Case> MaskedCases() {
       masked("MaskedBidirectional", {"layer", "Bidirectional",
                                      R"({"layer": {"class_name": "LSTM",
                                          "config": {"units": 3}}})"}),
+  };
+}
+
+std::vector<Case> MaskedAttentionCases() {
+  const auto [ids, table, after] = MaskedParts();
+  const TestLayer pool = {"pool", "GlobalAveragePooling1D"};
+  return {
       {"MaskedDotAttention",
        {ids, table, {"layer", "Attention", "{}", {"table", "table"}}, pool, after},
        7},
@@ -467,8 +480,8 @@ std::vector<Case> StepCases() {
 std::vector<Case> SequenceCases() {
   std::vector<Case> all;
   for (const auto& cases :
-       {RecurrentCases(), StateCases(), MaskedCases(), MergedMaskCases(), MaskingCases(),
-        AttentionCases(), ScoreAttentionCases(), CallCases(), StepCases()}) {
+       {RecurrentCases(), StateCases(), MaskedCases(), MaskedAttentionCases(), MergedMaskCases(),
+        MaskingCases(), AttentionCases(), ScoreAttentionCases(), CallCases(), StepCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;
