@@ -99,6 +99,15 @@ void DataInspection::Release(TaskId worker) {
   }
 }
 
+std::string DataInspection::WorkOf(TaskId worker) const {
+  if (inspector_ == worker) return "the data to inspect";
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i].reader != worker) continue;
+    return absl::StrCat("part ", i + 1, " of ", parts_.size(), " of the training data to inspect");
+  }
+  return "";
+}
+
 std::vector<TaskId> DataInspection::readers() const {
   std::vector<TaskId> readers;
   for (const Part& part : parts_) {

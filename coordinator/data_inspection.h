@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -32,6 +33,8 @@ class DataInspection {
 
   // Whether a worker was asked for all that is left, so that its reply ends the inspection.
   bool asked_for_all() const { return asked_for_all_; }
+  // What the worker reads: "part 2 of 8 of the training data to inspect". Empty: nothing.
+  std::string WorkOf(TaskId worker) const;
   // The workers that read.
   std::vector<TaskId> readers() const;
 

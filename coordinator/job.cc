@@ -373,6 +373,7 @@ bool Job::KeepsLeases(const proto::Join& join, const Membership::Joined& joined)
 
 void Job::WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases, Outbox* outbox) {
   workers_.Forget(worker);
+  crashing_.Joined(worker, join.instance_id(), OthersWork(worker));
   buffered_reports_.Forget(worker);
   journaled_.run().set_workers_joined(journaled_.run().workers_joined() + (keeps_leases ? 0 : 1));
   if (trains() && !keeps_leases) StartJobOn(worker, outbox);
@@ -390,11 +391,29 @@ void Job::WorkerGone(TaskId worker, EventTime now, Outbox* outbox) {
   leases_.erase(worker);
   buffered_reports_.Forget(worker);
   workers_.Forget(worker);
+  NoteWorkOfLost(worker);
   inspection_.Release(worker);
   if (Inspecting()) return;
   journaled_.run().set_workers_lost(journaled_.run().workers_lost() + 1);
   journaled_.Note(absl::StrCat(worker.Name(), " is gone; its batches go to others"), now);
   if (training_ != nullptr) training_->RemoveWorker(worker);
+}
+
+// What a worker cannot do while it waits for a ps says nothing about its work.
+void Job::NoteWorkOfLost(TaskId worker) {
+  const Member* const member = members_.Find(worker);
+  if (member == nullptr || !MissingPs().empty() ||
+      member->activity.phase() == proto::Activity::WAITING) {
+    return;
+  }
+  crashing_.Gone(worker, member->instance_id,
+                 training_ != nullptr ? training_->WorkOf(worker) : inspection_.WorkOf(worker));
+}
+
+bool Job::OthersWork(TaskId worker) const {
+  if (training_ != nullptr) return training_->OthersWork(worker);
+  const std::vector<TaskId> live = workers_.Live(/*with_evaluators=*/false);
+  return std::any_of(live.begin(), live.end(), [&](TaskId other) { return other != worker; });
 }
 
 void Job::PsJoined(uint32_t ps, const proto::Join& join, bool continues, Outbox* outbox) {
@@ -516,7 +535,10 @@ void Job::OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, 
   }
   // Before all ledgers are known there is no training to take the report; it is replayed then.
   if (Resuming()) buffered_reports_.Keep(worker, report);
-  if (report.batches_size() > 0) workers_.Works(worker);
+  if (report.batches_size() > 0) {
+    workers_.Works(worker);
+    crashing_.Done(Training::StartOf(worker));
+  }
   // A ps refused a push or pull of this generation, which is still the current one. The worker has
   // dropped its work, so its leases go to others, and it begins the generation again.
   if (training_ != nullptr && report.generation_over()) {
@@ -569,6 +591,7 @@ void Job::Advance(EventTime now, Outbox* outbox) {
   }
   RetryWorkers(now, outbox);
   if (const auto why = workers_.WhyNoneEligible(now.monotonic)) Fail(*why, now, outbox);
+  if (active() && !crashing_.failure().empty()) Fail(crashing_.failure(), now, outbox);
   if (Inspecting()) AdvanceInspection(outbox);
   if (Loading()) AdvanceRecovery(now, outbox);
   WatchProgress(now, outbox);
@@ -716,6 +739,7 @@ absl::Status Job::Reopen(EventTime now, Outbox* outbox) {
         EpochCallbacks::CheckFiles(*plan(), journaled_.run(), CsvPatience(members_)));
   }
   workers_.ForgetAll();
+  crashing_ = CrashingWork();
   inspection_ = DataInspection();
   lost_ps_.reset();
   loader_.reset();

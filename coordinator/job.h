@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "coordinator/crashing_work.h"
 #include "coordinator/data_inspection.h"
 #include "coordinator/eligible_workers.h"
 #include "coordinator/event_time.h"
@@ -136,6 +137,8 @@ class Job {
   void Fail(const std::string& why, EventTime now, Outbox* outbox);
   void End(proto::JobState state, const std::string& error, EventTime now, Outbox* outbox);
   void StartJobOn(TaskId worker, Outbox* outbox);
+  void NoteWorkOfLost(TaskId worker);
+  bool OthersWork(TaskId worker) const;
   absl::Status NotTraining();
   // Including those that were passed over (see CheckpointRetention).
   std::vector<proto::Manifest> AllManifests() const;
@@ -151,6 +154,7 @@ class Job {
 
   JournaledJob journaled_;
   EligibleWorkers workers_;
+  CrashingWork crashing_;
 
   bool active_ = false;
   bool delayed_ = false;  // By a stop; see DelayTraining.

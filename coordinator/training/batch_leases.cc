@@ -98,6 +98,12 @@ int64_t BatchLeases::leased(TaskId id) const {
   return found == workers_.end() ? 0 : found->second.leased.size();
 }
 
+std::optional<int64_t> BatchLeases::LowestOf(TaskId id) const {
+  const auto found = workers_.find(id);
+  if (found == workers_.end() || found->second.leased.empty()) return std::nullopt;
+  return found->second.leased.front();
+}
+
 void BatchLeases::Drop(TaskId id) {
   const auto found = workers_.find(id);
   if (found == workers_.end()) return;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -39,6 +40,8 @@ class BatchLeases {
 
   // The number of batches that the worker has on hand.
   int64_t leased(TaskId worker) const;
+  // The lowest of them; nullopt if it has none.
+  std::optional<int64_t> LowestOf(TaskId worker) const;
   // The number of batches that are not done.
   int64_t missing() const { return missing_.size(); }
 

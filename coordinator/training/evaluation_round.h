@@ -2,6 +2,7 @@
 #define CAIRN_COORDINATOR_TRAINING_EVALUATION_ROUND_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -29,6 +30,7 @@ class EvaluationRound {
   // The worker is gone: its leases are open again.
   void Drop(TaskId worker);
 
+  std::optional<int64_t> LowestOf(TaskId worker) const { return leases_.LowestOf(worker); }
   bool done() const { return leases_.missing() == 0; }
   // The mean loss and the metrics over all examples. Requires done().
   proto::EvaluationRecord Result() const;

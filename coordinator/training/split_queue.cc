@@ -185,6 +185,12 @@ std::vector<TaskId> SplitQueue::WorkersWithLeases() const {
   return workers;
 }
 
+std::optional<int64_t> SplitQueue::LowestOf(TaskId id) const {
+  const auto found = workers_.find(id);
+  if (found == workers_.end() || found->second.leased.empty()) return std::nullopt;
+  return found->second.leased.front();
+}
+
 std::optional<TaskId> SplitQueue::OwnerOf(int64_t batch) const {
   for (const auto& [id, worker] : workers_) {
     if (worker.leased.Contains(batch)) return id;

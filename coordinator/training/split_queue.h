@@ -101,6 +101,10 @@ class SplitQueue {
   bool AnyLeased() const { return !leased_.empty(); }
   bool AnyOpenBelow(int64_t limit) const { return !open_.empty() && open_.front() < limit; }
   std::vector<TaskId> WorkersWithLeases() const;
+  // The worker has reported.
+  bool Knows(TaskId worker) const { return workers_.contains(worker); }
+  // The lowest batch that the worker has leased; nullopt if it has none.
+  std::optional<int64_t> LowestOf(TaskId worker) const;
   // The worker that has `batch` leased; nullopt if it is open or done.
   std::optional<TaskId> OwnerOf(int64_t batch) const;
   // The median of the workers' times for a batch; zero if none is known.

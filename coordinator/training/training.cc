@@ -362,12 +362,41 @@ std::string Training::NextNeeded() const {
   return LowestBatchText();
 }
 
+std::string Training::NameOf(int64_t batch) const {
+  return absl::StrCat("batch ", batch % plan_.batches_per_epoch() + 1, " of epoch ",
+                      plan_.job().initial_epoch() + batch / plan_.batches_per_epoch() + 1);
+}
+
+std::string Training::WorkOf(TaskId worker) const {
+  if (!workers_.contains(worker)) return "";
+  // First the evaluation: what is trained meanwhile may be done by others.
+  const EvaluationRound* const evaluation = checkpointer_.evaluation();
+  const auto evaluated = evaluation == nullptr ? std::nullopt : evaluation->LowestOf(worker);
+  if (evaluated.has_value()) {
+    return absl::StrCat("batch ", *evaluated + 1, " and later ones of the evaluation of epoch ",
+                        plan_.job().initial_epoch() + evaluation->epoch() + 1);
+  }
+  // The worker may have done some of them, and ended before it reported them.
+  if (const auto batch = queue_.LowestOf(worker)) {
+    return absl::StrCat(NameOf(*batch), " and later ones");
+  }
+  return queue_.Knows(worker) ? "" : StartOf(worker);
+}
+
+std::string Training::StartOf(TaskId worker) {
+  return absl::StrCat("the start of ", worker.Name());
+}
+
+bool Training::OthersWork(TaskId worker) const {
+  return std::any_of(workers_.begin(), workers_.end(), [&](TaskId other) {
+    return other != worker && other.role == proto::WORKER && queue_.Knows(other);
+  });
+}
+
 std::string Training::LowestBatchText() const {
   const int64_t batch = queue_.LowWater();
   if (batch >= plan_.total_batches()) return "for the end of the job";
-  const std::string name =
-      absl::StrCat("for batch ", batch % plan_.batches_per_epoch() + 1, " of epoch ",
-                   plan_.job().initial_epoch() + batch / plan_.batches_per_epoch() + 1);
+  const std::string name = absl::StrCat("for ", NameOf(batch));
   const std::optional<TaskId> owner = queue_.OwnerOf(batch);
   return owner.has_value() ? absl::StrCat(name, ", which ", owner->Name(), " has")
                            : absl::StrCat(name, ", which no worker has");

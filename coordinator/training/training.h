@@ -61,6 +61,12 @@ class Training {
   // A stuck worker keeps the batch that it computes, but gets no more work. All its leases are
   // given to others too; whoever is first counts, since the ledgers accept each batch once.
   void SetStuck(TaskId worker, bool stuck, Outbox* outbox);
+  // What the worker has to do, named by its lowest batch: "batch 4 of epoch 2 and later ones". The
+  // start of the job if it has not reported yet; empty if it waits for work.
+  std::string WorkOf(TaskId worker) const;
+  static std::string StartOf(TaskId worker);
+  // Some worker, except this one, has started the job.
+  bool OthersWork(TaskId worker) const;
   // For how long a worker may make no progress before it counts as stuck: longer in jobs of long
   // steps.
   absl::Duration Patience() const;
@@ -149,6 +155,7 @@ class Training {
   void CheckLoss(const proto::BatchRecord& record, EventTime now, Outbox* outbox);
   void TakeUnapplied(TaskId worker, proto::WorkReport* report);
   void DecideEpochs(EventTime now, Outbox* outbox);
+  std::string NameOf(int64_t batch) const;
   std::string LowestBatchText() const;
 
   const proto::JobPlan& plan_;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/crashing_work.h"
 #include "storage/job_records.h"
 #include "tests/coordinator/simulated_job.h"
 #include "tests/coordinator/simulation.h"
@@ -78,6 +79,51 @@ TEST(JobTest, AJobThatStandsStillSaysWhatItWaitsFor) {
   simulation.BreakStream(0);
   ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
   simulation.CheckFinished();
+}
+
+// Whichever worker gets it, and however many there are.
+TEST(JobTest, WorkThatEndsEachWorkersProcessFailsTheJob) {
+  using Work = SimulatedWorker::Work;
+  struct Case {
+    Work work;
+    int64_t batch;
+    std::string text;
+  };
+  const Case cases[] = {
+      {Work::kInspection, 0, "the data to inspect, which nobody has done"},
+      {Work::kStart, 0, "the start of worker "},
+      {Work::kTraining, 13, " of epoch 2 and later ones, which nobody has done"},
+      {Work::kEvaluation, 2, " and later ones of the evaluation of epoch 1, which nobody has done"},
+  };
+  for (const std::string mode : {"async", "sync", "stale", "mirrored"}) {
+    for (const int workers : {1, 2, 7}) {
+      for (const Case& each : cases) {
+        SCOPED_TRACE(absl::StrCat(mode, " ", workers, " ", each.text));
+        Simulation::Options options = SimulatedCluster(SimulatedJob(mode, 4));
+        options.workers = mode == "mirrored" ? 2 : workers;
+        Simulation simulation(options);
+        for (int i = 0; i < options.workers; ++i) {
+          simulation.worker(i).set_ends_at(
+              [&](Work work, int64_t batch) { return work == each.work && batch == each.batch; });
+        }
+        ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+        EXPECT_EQ(simulation.Status().state(), proto::FAILED);
+        EXPECT_TRUE(Contains(simulation.Status().error(), each.text))
+            << simulation.Status().error();
+      }
+    }
+  }
+}
+
+// One worker alone that ends again and again has the fault, not its work.
+TEST(JobTest, AWorkerWhoseProcessEndsAgainAndAgainFailsNoJob) {
+  for (const std::string mode : {"async", "sync", "stale"}) {
+    Simulation simulation(SimulatedCluster(SimulatedJob(mode, 30)));
+    simulation.worker(1).set_ends_at([](auto, int64_t) { return true; });
+    ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+    simulation.CheckFinished();
+    EXPECT_GT(simulation.Status().workers_lost(), CrashingWork::kEndsMax);
+  }
 }
 
 // Also when it begins the generation again, because a ps refused its work.

@@ -13,6 +13,7 @@ constexpr int kReportPeriod = 5;  // Steps.
 
 void SimulatedWorker::Restart(uint64_t instance_id) {
   instance_id_ = instance_id;
+  ended_ = false;
   job_.reset();
   Forget();
   answers_.clear();
@@ -59,6 +60,7 @@ void SimulatedWorker::Handle(const proto::Command& command) {
   if (command.has_welcome() && !command.welcome().keep_leases()) {
     Forget();
   } else if (command.has_inspect()) {
+    ended_ |= ends_at_(Work::kInspection, 0);
     proto::InspectReply* reply = answers_.emplace_back().mutable_inspected();
     reply->set_job_id(command.inspect().job_id());
     reply->set_examples(examples_);
@@ -72,6 +74,7 @@ void SimulatedWorker::Handle(const proto::Command& command) {
     if (same) return;
     Forget();
     job_ = command.start_job();
+    ended_ |= ends_at_(Work::kStart, 0);
   } else if (command.has_stop_job()) {
     Forget();
     job_.reset();
@@ -138,6 +141,7 @@ void SimulatedWorker::Push() {
 
 // A batch that is not finite is pushed without gradients, or only reported.
 void SimulatedWorker::Compute(int64_t batch) {
+  ended_ |= ends_at_(Work::kTraining, batch);
   if (not_finite_(batch)) {
     const std::string& policy = job_->plan().job().on_non_finite();
     if (policy == "fail" || policy == "rollback") {
@@ -167,6 +171,7 @@ proto::BatchRecord* SimulatedWorker::AddRecord(int64_t batch) {
 
 void SimulatedWorker::Evaluate() {
   const int64_t batch = validation_.front();
+  ended_ |= ends_at_(Work::kEvaluation, batch);
   int64_t value = 0;
   for (const auto& block : job_->plan().partition().blocks()) {
     const SimulatedPs* ps = ps_[block.ps()];

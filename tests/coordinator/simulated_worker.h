@@ -39,6 +39,13 @@ class SimulatedWorker {
     not_finite_ = std::move(not_finite);
     data_not_finite_ = data_not_finite;
   }
+  // The work at which its process ends, `batch` being that of kTraining or kEvaluation.
+  enum class Work { kInspection, kStart, kTraining, kEvaluation };
+  void set_ends_at(std::function<bool(Work work, int64_t batch)> ends_at) {
+    ends_at_ = std::move(ends_at);
+  }
+  // Its process has come to an end: restart it.
+  bool ended() const { return ended_; }
   // While it hangs it computes and reports nothing, but its process lives: heartbeats are sent.
   void set_hangs(bool hangs) { hangs_ = hangs; }
   bool hangs() const { return hangs_; }
@@ -64,6 +71,8 @@ class SimulatedWorker {
 
   std::function<bool(int64_t)> not_finite_ = [](int64_t) { return false; };
   bool data_not_finite_ = false;
+  std::function<bool(Work, int64_t)> ends_at_ = [](Work, int64_t) { return false; };
+  bool ended_ = false;
 
   std::optional<proto::StartJob> job_;
   std::set<int64_t> waiting_;

@@ -283,6 +283,7 @@ void Simulation::StepEndpoint(Endpoint* endpoint) {
   std::vector<proto::TaskMessage> messages;
   for (uint64_t i = Below(3); i > 0 && endpoint->worker != nullptr; --i) {
     endpoint->worker->Step(endpoint->session != 0, &messages);
+    if (endpoint->worker->ended()) return Kill(endpoint);
   }
   for (proto::TaskMessage& message : messages) endpoint->outbox.push_back(std::move(message));
   if (endpoint->session != 0 && now_ - endpoint->heartbeat_at > absl::Seconds(1)) {

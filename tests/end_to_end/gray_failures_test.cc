@@ -143,6 +143,43 @@ TEST_P(GrayFailures, ReadsThatFailForAMoment) {
   EXPECT_EQ(Number("workers_lost"), 0);
 }
 
+// A supervisor starts the workers again each time. The job ends with the reason, and continues once
+// the reason is gone.
+TEST_P(GrayFailures, WorkAtWhichEachWorkersProcessEnds) {
+  const std::string points = cluster_.folder("failpoints");
+  const auto arm = [&](const std::string& line) { std::ofstream(points) << line << "\n"; };
+  cluster_.AddFlags("worker", {"--unsafe_testing", "--failpoint_file", points});
+  const std::pair<const char*, const char*> deaths[] = {
+      {"worker.inspect", "data to inspect"},
+      {"worker.load", "the start of worker "},
+      {"worker.forward", "batch 1 of epoch 1 and later ones"},
+  };
+  arm("worker.inspect=crash");
+  cluster_.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/2));
+  for (const auto& [point, work] : deaths) {
+    SCOPED_TRACE(point);
+    arm(absl::StrCat(point, "=crash"));
+    if (point != deaths[0].first) {
+      const CommandResult resumed = cluster_.Cairn({"resume", "count"});
+      ASSERT_EQ(resumed.exit_code, 0) << resumed.errors;
+    }
+    const bool failed = WaitUntil(seconds(120), [&] {
+      cluster_.StartAll();
+      return Status().value("state", "") == "failed";
+    });
+    ASSERT_TRUE(failed) << Status() << cluster_.Logs();
+    const std::string error = Status().value("error", "");
+    EXPECT_NE(error.find("10 processes of workers (worker "), std::string::npos) << error;
+    EXPECT_NE(error.find(work), std::string::npos) << error;
+  }
+  arm("");
+  cluster_.StartAll();
+  const CommandResult resumed = cluster_.Cairn({"resume", "count"});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.errors;
+  ExpectExactEnd();
+}
+
 TEST_P(GrayFailures, AnInspectorThatHangs) {
   FaultyFiles& files = cluster_.FilesOf("worker", 0);
   cluster_.StartAll();

@@ -1,0 +1,70 @@
+#include "coordinator/crashing_work.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+namespace cairn::coordinator {
+namespace {
+
+class CrashingWorkTest : public ::testing::Test {
+ protected:
+  // The worker's process ends with this work, and another one takes its place.
+  void End(uint32_t worker, const std::string& work, bool others_work = false) {
+    crashing_.Gone(WorkerTask(worker), instance_, work);
+    crashing_.Joined(WorkerTask(worker), ++instance_, others_work);
+  }
+
+  CrashingWork crashing_;
+  uint64_t instance_ = 1;
+};
+
+TEST_F(CrashingWorkTest, WorkThatEndsTenProcessesIsNamedWithItsWorkers) {
+  for (int i = 0; i < 9; ++i) End(i % 2, "batch 3");
+  EXPECT_EQ(crashing_.failure(), "");
+  End(1, "batch 3");
+  EXPECT_EQ(crashing_.failure(),
+            "10 processes of workers (worker 0, worker 1) ended while they had batch 3, which "
+            "nobody has done; the last lines of their logs may say why");
+}
+
+TEST_F(CrashingWorkTest, EachWorkCountsForItself) {
+  for (int i = 0; i < 9; ++i) End(0, "batch 3");
+  for (int i = 0; i < 9; ++i) End(0, "batch 4");
+  for (int i = 0; i < 20; ++i) End(0, "");
+  EXPECT_EQ(crashing_.failure(), "");
+  crashing_.Done("batch 3");
+  for (int i = 0; i < 9; ++i) End(0, "batch 3");
+  EXPECT_EQ(crashing_.failure(), "");
+  End(0, "batch 3");
+  EXPECT_NE(crashing_.failure(), "");
+}
+
+TEST_F(CrashingWorkTest, OneWorkerAloneIsNoProofWhileOthersWork) {
+  for (int i = 0; i < 50; ++i) End(0, "batch 3", /*others_work=*/true);
+  EXPECT_EQ(crashing_.failure(), "");
+  End(1, "batch 3", /*others_work=*/true);
+  EXPECT_NE(crashing_.failure(), "");
+}
+
+TEST_F(CrashingWorkTest, AStreamThatBreaksEndsNoProcess) {
+  for (int i = 0; i < 50; ++i) {
+    crashing_.Gone(WorkerTask(0), 7, "batch 3");
+    crashing_.Joined(WorkerTask(0), 7, false);
+  }
+  for (int i = 0; i < 50; ++i) crashing_.Gone(WorkerTask(0), 7, "batch 3");
+  EXPECT_EQ(crashing_.failure(), "");
+}
+
+// What the process before had to do is not asked for again.
+TEST_F(CrashingWorkTest, AProcessThatHadNothingEndsNothing) {
+  for (int i = 0; i < 50; ++i) {
+    crashing_.Gone(WorkerTask(0), instance_, i == 0 ? "batch 3" : "");
+    crashing_.Joined(WorkerTask(0), ++instance_, false);
+  }
+  EXPECT_EQ(crashing_.failure(), "");
+}
+
+}  // namespace
+}  // namespace cairn::coordinator
