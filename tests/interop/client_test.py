@@ -1,6 +1,7 @@
 """The package `cairn`: scripts for Keras with two changed lines, its arguments and its errors."""
 
 import contextlib
+import functools
 import io
 import os
 import pathlib
@@ -360,6 +361,61 @@ class Callbacks(unittest.TestCase):
             np.testing.assert_array_equal(ours, theirs)
         np.testing.assert_allclose(cluster.predict(model, x), model.predict(x, verbose=0), atol=1e-5)
 
+    def test_own_callbacks_set_the_rate(self):
+        """At the begin of the training, the begin of an epoch, its end, and where Keras's would."""
+        class OfTraining(keras.callbacks.Callback):
+            def on_train_begin(self, logs=None):
+                self.model.optimizer.learning_rate = 0.03
+
+        class OfEpochs(keras.callbacks.Callback):
+            def on_epoch_begin(self, epoch, logs=None):
+                self.model.optimizer.learning_rate = 0.1 / (1 + epoch)
+
+        class OfResults(keras.callbacks.Callback):
+            def on_epoch_end(self, epoch, logs=None):
+                if epoch % 2:
+                    rate = self.model.optimizer.learning_rate
+                    self.model.optimizer.learning_rate = rate * min(0.5, logs["val_loss"])
+
+        class Plateau(keras.callbacks.ReduceLROnPlateau):
+            pass
+
+        def stopping():
+            return keras.callbacks.EarlyStopping("loss", patience=1, baseline=0.0, start_from_epoch=2,
+                                                 restore_best_weights=True)
+
+        for make in (lambda: [OfTraining()], lambda: [OfEpochs()], lambda: [OfResults()],
+                     lambda: [Plateau("loss", patience=1, min_delta=0.1, factor=0.5)],
+                     lambda: [OfEpochs(), OfResults()], lambda: [OfEpochs(), stopping()]):
+            names = [type(each).__name__ for each in make()]
+            for optimizer in keras.optimizers.SGD(0.05, momentum=0.9), keras.optimizers.Adam(0.02):
+                with self.subTest(callbacks=names, optimizer=optimizer.name):
+                    self.compare_with_keras(make, optimizer.get_config(), type(optimizer))
+
+    def compare_with_keras(self, make_callbacks, config, optimizer):
+        x, y = examples()
+        start = network().get_weights()
+        models, histories = [], []
+        for on_cluster in True, False:
+            model = network(optimizer=optimizer.from_config(config))
+            model.set_weights(start)
+            fit = functools.partial(cluster.fit, model) if on_cluster else model.fit
+            histories.append(fit(x, y, batch_size=64, shuffle=False, verbose=0, epochs=5,
+                                 validation_split=0.25, callbacks=make_callbacks()))
+            models.append(model)
+        here, there = histories
+        self.assertEqual(here.epoch, there.epoch)
+        self.assertEqual(list(here.history), list(there.history))
+        for key, values in there.history.items():
+            np.testing.assert_allclose(here.history[key], values, atol=1e-4, err_msg=key)
+        ours, theirs = models
+        for our, their in zip(ours.get_weights(), theirs.get_weights()):
+            np.testing.assert_allclose(our, their, atol=1e-4)
+        for name in "learning_rate", "iterations":
+            self.assertEqual(float(getattr(ours.optimizer, name)),
+                             float(getattr(theirs.optimizer, name)), name)
+        np.testing.assert_allclose(cluster.predict(ours, x), ours.predict(x, verbose=0), atol=1e-5)
+
     def test_an_own_early_stopping_keeps_its_results(self):
         class Own(keras.callbacks.EarlyStopping):
             pass
@@ -557,8 +613,20 @@ class Errors(unittest.TestCase):
         def set_weights(self, epoch=0, logs=None):
             self.model.set_weights([weight + 1 for weight in self.model.get_weights()])
 
-        self.refused("callback Own sets the optimizer's learning rate",
-                     callbacks=own(on_epoch_begin=set_rate))
+        self.refused("callback Own sets the optimizer's learning rate in on_train_batch_end",
+                     callbacks=own(on_train_batch_end=set_rate))
+        rate = "callback Own sets the optimizer's learning rate, "
+        for reason, others in (("which ReduceLROnPlateau sets",
+                                keras.callbacks.ReduceLROnPlateau("loss")),
+                               ("which LearningRateScheduler sets",
+                                keras.callbacks.LearningRateScheduler(lambda epoch: 0.1)),
+                               ("and EarlyStopping monitors accuracy: give it a mode",
+                                keras.callbacks.EarlyStopping("accuracy"))):
+            self.refused(rate + reason, callbacks=[*own(on_epoch_begin=set_rate), others])
+        self.refused(rate + "and an epoch of steps_per_epoch=3 ends within a pass",
+                     callbacks=own(on_epoch_begin=set_rate), steps_per_epoch=3, batch_size=16)
+        self.refused(rate + "and the optimizer has use_ema=True", network(
+            optimizer=keras.optimizers.SGD(use_ema=True)), callbacks=own(on_epoch_begin=set_rate))
         self.refused("callback Own sets the model's weights",
                      callbacks=own(on_epoch_end=set_weights), epochs=3)
         for method in "on_epoch_begin", "on_train_batch_end":

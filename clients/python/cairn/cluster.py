@@ -19,7 +19,7 @@ import keras
 import numpy as np
 
 from cairn import model_files, structure, translation
-from cairn.callbacks import Hook, Stopped, checkpoints_to_keep
+from cairn.callbacks import Hook, RateSet, Stopped, checkpoints_to_keep
 from cairn.data import DataFolder, as_arrays, from_batches, is_files, shape_of, split
 from cairn.epochs import EpochLogs, needs_csv
 from cairn.errors import CairnError, NotSupported
@@ -211,6 +211,12 @@ class Cluster:
             steps = int(steps_per_epoch)
             job["steps_per_epoch"] = steps * parts
 
+        if getattr(model.optimizer, "use_ema", False):
+            _keep_rate(local_callbacks, "and the optimizer has use_ema=True: another job, with that "
+                                        "rate, cannot continue an average")
+        if steps_per_epoch and steps * parts % math.ceil(examples / job["batch_size"]):
+            _keep_rate(local_callbacks, f"and an epoch of steps_per_epoch={steps} ends within a pass over "
+                                        f"the data: another job, with that rate, cannot begin there")
         before = self._continued(model)
         schedule = translation.own_schedule(model.optimizer)
         folder = self._make_folder(job["name"])
@@ -218,9 +224,8 @@ class Cluster:
         csv_file = None
         try:
             if self._end and needs_csv(job, objectives.job_outputs):  # The coordinator is on this machine.
-                csv_file = os.path.join(folder, "epochs.csv")
-                job.setdefault("callbacks", []).append(
-                    {"name": "csv_logger", "filename": csv_file})
+                job.setdefault("callbacks", []).append({"name": "csv_logger"})
+                csv_file = _log_to(job, folder)
             with translation.serializable(model.optimizer):
                 job["model"] = model_files.write_model(lookups.model, lookups.rebuilt, folder)
             self._write_data(job, folder, lookups, objectives, inputs, y, sample_weight, element_weights,
@@ -248,15 +253,26 @@ class Cluster:
             _write_job(job, job_file, rates, steps, before, schedule)
             identifier = self._submit(job_file)
         updates = before.updates if before else 0
-        logs = EpochLogs(self.tool, job, objectives, parts, examples, run, csv_file)
-        status = self._train(identifier, job, job_file, logs, lookups, updates)
+        jobs = {}  # By their first epochs, ascending.
+        while True:
+            logs = EpochLogs(self.tool, job, objectives, parts, examples, run, csv_file,
+                             has_begun=bool(jobs))
+            jobs[job.get("initial_epoch", 0)] = identifier
+            status = self._train(identifier, job, job_file, logs, lookups, updates)
+            if "rate_set_at" not in status:
+                break
+            updates += _go_on(job, identifier, status, parts)
+            job["optimizer"]["learning_rate"] = float(model.optimizer.learning_rate)
+            csv_file = csv_file and _log_to(job, folder)
+            _dump(job, job_file)
+            identifier = self._submit(job_file)
         self._take_result(model, lookups, objectives, status, callbacks or [], folder, job_file,
                           updates + _updates_of(job, status, parts))
         if rates is not None:
             # As Keras's callback leaves it.
             model.optimizer.learning_rate = rates[len(model.history.epoch) - 1]
         run.on_train_end(status["logs"])
-        self._find_best(model, job, status, local_callbacks)
+        self._find_best(model, jobs, status, local_callbacks)
         model.history.job = status["job"]  # For commands of the tool: cairn history JOB.
         self._remove(folder)
         return model.history
@@ -393,7 +409,9 @@ class Cluster:
 
         updates: of the optimizer, before this job.
         If a callback has stopped the job, "stopped_at" is the checkpoint of that epoch, whose weights
-        the model has got, and "digest" is of these weights: the callback may have set others.
+        the model has got, and "digest" is of these weights: the callback may have set others. If one has
+        set the learning rate of an epoch that is to be trained, this is "rate_set_at", and "stopped_at"
+        is of the epoch before, if this job had one.
         """
         status, ended = {}, {}
 
@@ -408,7 +426,8 @@ class Cluster:
 
         logs.begin(identifier, set_weights)
         try:
-            logs.run.on_train_begin()
+            if not logs.has_begun:
+                logs.run.on_train_begin()
             follow = self.tool.lines("follow", identifier)
             while True:
                 try:
@@ -425,6 +444,9 @@ class Cluster:
         except Stopped:
             self._cancel(identifier)
             return {**status, "logs": logs.last, **ended}
+        except RateSet as rate_set:
+            self._cancel(identifier)
+            return {**status, "rate_set_at": rate_set.epoch, **ended}
         except BaseException:
             self._cancel(identifier)
             raise
@@ -483,14 +505,15 @@ class Cluster:
                                      lookups, objectives, model.optimizer, updates)
         lookups.forget_model()
 
-    def _find_best(self, model, job, status, callbacks):
+    def _find_best(self, model, jobs, status, callbacks):
         """Notes the checkpoint whose weights an EarlyStopping that ran here has restored."""
         for callback in (each.callback for each in callbacks if isinstance(each, Hook)):
             if type(callback) is keras.callbacks.EarlyStopping and callback.restore_best_weights:
-                epochs = callback.best_epoch + 1 - job.get("initial_epoch", 0)
-                best = self._checkpoint_of(str(status["job"]), epochs * status["batches_per_epoch"])
+                first = max(epoch for epoch in jobs if epoch <= callback.best_epoch)
+                epochs = callback.best_epoch + 1 - first
+                best = self._checkpoint_of(jobs[first], epochs * status["batches_per_epoch"])
                 self._jobs[model] = self._jobs[model]._replace(
-                    choice=["--checkpoint", str(best)], digest=_digest(model))
+                    job=int(jobs[first]), choice=["--checkpoint", str(best)], digest=_digest(model))
 
     def _continued(self, model):
         """The fit whose optimizer continues, or None."""
@@ -588,8 +611,37 @@ def _write_job(job, job_file, rates, steps, before, schedule):
         job["optimizer"]["learning_rate"] = translation.rates_of_updates(
             schedule, before.updates if before else 0,
             steps * (job["epochs"] - job.get("initial_epoch", 0)))
+    _dump(job, job_file)
+
+
+def _dump(job, job_file):
     with open(job_file, "w", encoding="utf-8") as file:
         json.dump(job, file, indent=1)
+
+
+def _go_on(job, identifier, status, parts):
+    """Lets `job` continue at the epoch for which a callback has set the rate; returns the number of
+    updates that are done."""
+    epochs = status["rate_set_at"] - job.get("initial_epoch", 0)
+    if epochs == 0:
+        return 0
+    job["resume_from"] = {"name": identifier, "checkpoint": status["stopped_at"],
+                          "with_optimizer": True}
+    job["initial_epoch"] = status["rate_set_at"]
+    job["seed"] += 1  # Or its first epoch had the order and the dropout of that job's.
+    return epochs * math.ceil(status["batches_per_epoch"] / parts)
+
+
+def _keep_rate(callbacks, why):
+    for callback in callbacks:
+        callback.keeps_rate = why
+
+
+def _log_to(job, folder):
+    """Sets and returns the file of the job's csv_logger. The job before may have written to its own."""
+    file = os.path.join(folder, f"epochs-{job.get('initial_epoch', 0)}.csv")
+    next(each for each in job["callbacks"] if each["name"] == "csv_logger")["filename"] = file
+    return file
 
 
 def _cannot_continue(error):

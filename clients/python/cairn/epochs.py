@@ -5,7 +5,7 @@ import itertools
 import math
 import os
 
-from cairn.callbacks import Hook, RateLog, Stopped
+from cairn.callbacks import Hook, RateLog, RateSet, Stopped
 
 _WEIGHTED = "weighted"
 # Metrics of an epoch that follow from those of its batches, by their name in the job.
@@ -20,9 +20,10 @@ class EpochLogs:
     """Calls `run` (a CallbackList) as fit does, from the statuses of a job.
 
     csv_file: of the job's csv_logger, if this process can read it.
+    has_begun: the callbacks know that the first epoch has begun.
     """
 
-    def __init__(self, tool, job, objectives, parts, examples, run, csv_file):
+    def __init__(self, tool, job, objectives, parts, examples, run, csv_file, has_begun):
         self._tool = tool
         self.run = run
         self.parts = parts
@@ -38,7 +39,8 @@ class EpochLogs:
         self._rate = job["optimizer"]["learning_rate"]
         self._kinds = _metric_kinds(job, objectives.job_outputs)
         self._reported = objectives.reported
-        self._epoch = -1  # The epoch that is shown.
+        self.has_begun = has_begun
+        self._epoch = self._first_epoch if has_begun else -1  # The epoch that is shown.
         self._evaluations = {}
         self._csv_file = csv_file
         self._logged = {}  # By epoch: a line of this file.
@@ -88,6 +90,10 @@ class EpochLogs:
     def _begin(self, epoch):
         self._epoch = epoch
         self.run.on_epoch_begin(epoch)
+        if any(hook.has_set_rate for hook in self._hooks):
+            for hook in self._hooks:
+                hook.has_set_rate = False
+            raise RateSet(epoch)
 
     def _end(self, epoch):
         logs, batches = self._training_logs(epoch)

@@ -11,7 +11,7 @@ import re
 import keras
 import numpy as np
 
-from cairn.callbacks import Hook, RateLog
+from cairn.callbacks import Hook, RateLog, is_own
 from cairn.errors import NotSupported
 
 # For each class: the arguments that a job file has. Others must have their default.
@@ -453,9 +453,21 @@ def callback_fields(callbacks, is_computed_here):
 
     is_computed_here: whether the job does not know what a callback monitors.
     """
+    sets_rate = any(Hook(each).may_set_rate for each in callbacks or [])
+    keeps_rate = ""
+
+    def runs_here(stopping):
+        """Another job, with the rate that a callback has set, would count its patience anew."""
+        if is_computed_here(stopping.monitor):
+            if stopping.mode == "auto":
+                raise NotSupported(f"callback EarlyStopping: mode must be 'min' or 'max' for "
+                                   f"{stopping.monitor}, whose result is computed here")
+            return True
+        return sets_rate and (stopping.mode != "auto" or stopping.monitor in ("loss", "val_loss"))
+
     fields, local = [], []
     for callback in callbacks or []:
-        if type(callback).__module__.split(".")[0] != "keras":
+        if is_own(callback):
             local.append(Hook(callback))
             continue
         name = _refuse_unknown("callback", callback, CALLBACKS,
@@ -468,10 +480,7 @@ def callback_fields(callbacks, is_computed_here):
             local.append(Hook(callback))
         elif name in _OBSERVERS:
             local.append(callback)
-        elif name == "EarlyStopping" and is_computed_here(callback.monitor):
-            if callback.mode == "auto":
-                raise NotSupported(f"callback EarlyStopping: mode must be 'min' or 'max' for "
-                                   f"{callback.monitor}, whose result is computed here")
+        elif name == "EarlyStopping" and runs_here(callback):
             local.append(Hook(callback))
         elif name not in _UNNEEDED:
             field = {"name": snake(name)}
@@ -485,6 +494,14 @@ def callback_fields(callbacks, is_computed_here):
             fields.append(field)
             if name == "ReduceLROnPlateau":
                 local.append(RateLog())
+                keeps_rate = "which ReduceLROnPlateau sets: use one of them"
+            elif name == "EarlyStopping":
+                keeps_rate = (f"and EarlyStopping monitors {callback.monitor}: give it a mode of 'min' "
+                              f"or 'max', since it runs here then")
+        if name == "LearningRateScheduler":
+            keeps_rate = "which LearningRateScheduler sets: use one of them"
+    for each in local:
+        each.keeps_rate = keeps_rate
     return fields, local
 
 
