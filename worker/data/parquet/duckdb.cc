@@ -57,9 +57,10 @@ struct Api {
   void (*destroy_pending)(Handle* pending);
   const char* (*result_error)(Result* result);
   void (*destroy_result)(Result* result);
-  uint64_t (*column_count)(Result* result);
-  const char* (*column_name)(Result* result, uint64_t column);
-  Handle (*column_logical_type)(Result* result, uint64_t column);
+  uint64_t (*prepared_statement_column_count)(Handle statement);
+  const char* (*prepared_statement_column_name)(Handle statement, uint64_t column);
+  Handle (*prepared_statement_column_logical_type)(Handle statement, uint64_t column);
+  void (*free)(void* text);
   uint32_t (*get_type_id)(Handle type);
   Handle (*list_type_child_type)(Handle type);
   void (*destroy_logical_type)(Handle* type);
@@ -123,9 +124,10 @@ absl::StatusOr<Api> LoadApi() {
   find("destroy_pending", &api.destroy_pending);
   find("result_error", &api.result_error);
   find("destroy_result", &api.destroy_result);
-  find("column_count", &api.column_count);
-  find("column_name", &api.column_name);
-  find("column_logical_type", &api.column_logical_type);
+  find("prepared_statement_column_count", &api.prepared_statement_column_count);
+  find("prepared_statement_column_name", &api.prepared_statement_column_name);
+  find("prepared_statement_column_logical_type", &api.prepared_statement_column_logical_type);
+  find("free", &api.free);
   find("get_type_id", &api.get_type_id);
   find("list_type_child_type", &api.list_type_child_type);
   find("destroy_logical_type", &api.destroy_logical_type);
@@ -173,11 +175,13 @@ absl::Status LoadLibrary() {
 
 const Api& TheApi() { return *the_api; }
 
-DuckdbColumn ColumnOf(Result* result, uint64_t index) {
+DuckdbColumn ColumnOf(Handle statement, uint64_t index) {
   const Api& api = TheApi();
   DuckdbColumn column;
-  column.name = api.column_name(result, index);
-  Handle type = api.column_logical_type(result, index);
+  const char* const name = api.prepared_statement_column_name(statement, index);
+  if (name != nullptr) column.name = name;
+  api.free(const_cast<char*>(name));
+  Handle type = api.prepared_statement_column_logical_type(statement, index);
   column.type = static_cast<DuckdbType>(api.get_type_id(type));
   while (column.type == DuckdbType::kList) {
     Handle child = api.list_type_child_type(type);
@@ -202,12 +206,16 @@ DuckdbVector VectorOf(Handle vector, int lists) {
   return result;
 }
 
-absl::Status ReadResult(Result* result, const Duckdb::Columns& on_columns,
+std::vector<DuckdbColumn> ColumnsOf(Handle statement) {
+  std::vector<DuckdbColumn> columns;
+  const uint64_t count = TheApi().prepared_statement_column_count(statement);
+  for (uint64_t i = 0; i < count; ++i) columns.push_back(ColumnOf(statement, i));
+  return columns;
+}
+
+absl::Status ReadResult(Result* result, const std::vector<DuckdbColumn>& columns,
                         const Duckdb::Rows& on_rows) {
   const Api& api = TheApi();
-  std::vector<DuckdbColumn> columns;
-  for (uint64_t i = 0; i < api.column_count(result); ++i) columns.push_back(ColumnOf(result, i));
-  if (on_columns) CAIRN_RETURN_IF_ERROR(on_columns(columns));
   while (true) {
     Handle chunk = api.fetch_chunk(*result);
     if (chunk == nullptr) {
@@ -261,9 +269,10 @@ class DuckdbDatabase {
   DuckdbDatabase(const DuckdbDatabase&) = delete;
   DuckdbDatabase& operator=(const DuckdbDatabase&) = delete;
 
-  // As Duckdb::Query.
+  // As Duckdb's.
   absl::Status Query(const std::string& sql, const Duckdb::Columns& on_columns,
                      const Duckdb::Rows& on_rows);
+  absl::StatusOr<std::vector<DuckdbColumn>> Describe(const std::string& sql);
   bool has_failed() const { return has_failed_; }
 
   // Has another file from now on. Closes `descriptor`. False, with errno: it cannot.
@@ -274,8 +283,10 @@ class DuckdbDatabase {
  private:
   explicit DuckdbDatabase(int descriptor) : descriptor_(descriptor) {}
   absl::Status Start(const std::vector<std::string>& files);
-  absl::Status Run(const std::string& sql, const Duckdb::Columns& on_columns,
-                   const Duckdb::Rows& on_rows) const;
+  // A statement, to be given to api.destroy_prepare.
+  absl::StatusOr<Handle> Prepare(const std::string& sql) const;
+  static absl::Status Run(Handle statement, const std::vector<DuckdbColumn>& columns,
+                          const Duckdb::Rows& on_rows);
 
   const int descriptor_;
   Handle database_ = nullptr;
@@ -330,36 +341,55 @@ bool DuckdbDatabase::Replace(int descriptor) {
   return replaced;
 }
 
-absl::Status DuckdbDatabase::Query(const std::string& sql, const Duckdb::Columns& on_columns,
-                                   const Duckdb::Rows& on_rows) {
-  absl::Status status = Run(sql, on_columns, on_rows);
-  has_failed_ |= !status.ok();
-  return status;
-}
-
-absl::Status DuckdbDatabase::Run(const std::string& sql, const Duckdb::Columns& on_columns,
-                                 const Duckdb::Rows& on_rows) const {
+absl::StatusOr<Handle> DuckdbDatabase::Prepare(const std::string& sql) const {
   const Api& api = TheApi();
   // It ends at the first NUL for DuckDB.
   if (sql.find('\0') != std::string::npos) return Failed("a name or a text has a NUL character");
   Handle statement = nullptr;
-  absl::Status status;
-  if (api.prepare(connection_, sql.c_str(), &statement) != 0) {
-    status = Failed(api.prepare_error(statement));
-    api.destroy_prepare(&statement);
-    return status;
+  if (api.prepare(connection_, sql.c_str(), &statement) == 0) return statement;
+  const absl::Status status = Failed(api.prepare_error(statement));
+  api.destroy_prepare(&statement);
+  return status;
+}
+
+absl::StatusOr<std::vector<DuckdbColumn>> DuckdbDatabase::Describe(const std::string& sql) {
+  absl::StatusOr<Handle> statement = Prepare(sql);
+  has_failed_ |= !statement.ok();
+  CAIRN_RETURN_IF_ERROR(statement.status());
+  std::vector<DuckdbColumn> columns = ColumnsOf(*statement);
+  TheApi().destroy_prepare(&*statement);
+  return columns;
+}
+
+absl::Status DuckdbDatabase::Query(const std::string& sql, const Duckdb::Columns& on_columns,
+                                   const Duckdb::Rows& on_rows) {
+  absl::StatusOr<Handle> statement = Prepare(sql);
+  has_failed_ |= !statement.ok();
+  CAIRN_RETURN_IF_ERROR(statement.status());
+  const std::vector<DuckdbColumn> columns = ColumnsOf(*statement);
+  absl::Status status = on_columns ? on_columns(columns) : absl::OkStatus();
+  if (status.ok()) {
+    status = Run(*statement, columns, on_rows);
+    has_failed_ |= !status.ok();
   }
+  TheApi().destroy_prepare(&*statement);
+  return status;
+}
+
+absl::Status DuckdbDatabase::Run(Handle statement, const std::vector<DuckdbColumn>& columns,
+                                 const Duckdb::Rows& on_rows) {
+  const Api& api = TheApi();
   Handle pending = nullptr;
+  absl::Status status;
   if (api.pending_prepared_streaming(statement, &pending) != 0) {
     status = Failed(api.pending_error(pending));
   } else {
     Result result = {};
     status = api.execute_pending(pending, &result) != 0 ? Failed(api.result_error(&result))
-                                                        : ReadResult(&result, on_columns, on_rows);
+                                                        : ReadResult(&result, columns, on_rows);
     api.destroy_result(&result);
   }
   api.destroy_pending(&pending);
-  api.destroy_prepare(&statement);
   return status;
 }
 
@@ -372,6 +402,10 @@ std::string Duckdb::file() const { return database_->Path(); }
 
 absl::Status Duckdb::Query(const std::string& sql, const Columns& columns, const Rows& rows) {
   return database_->Query(sql, columns, rows);
+}
+
+absl::StatusOr<std::vector<DuckdbColumn>> Duckdb::Describe(const std::string& sql) {
+  return database_->Describe(sql);
 }
 
 DuckdbPool::DuckdbPool(std::vector<std::string> files) : files_(std::move(files)) {}

@@ -77,14 +77,16 @@ class Duckdb {
   // What the file is in queries: a path of its descriptor. No name is a pattern or an address.
   std::string file() const;
 
-  // Runs a query and calls `columns` once with the columns of the result, and `rows` for each chunk
-  // of it, in order. Chunks are computed as they are consumed. Both may be empty. An error of
-  // either ends the query. InvalidArgument: DuckDB's error, on one line. Unavailable: an error of
-  // the disk that may pass (see IsTransient). ResourceExhausted: it needs more memory than it may
-  // have.
+  // Runs a query: calls `columns` once with the columns of the result, before anything is computed,
+  // and `rows` for each chunk of it, in order. Chunks are computed as they are consumed. Both may
+  // be empty. An error of either ends the query. InvalidArgument: DuckDB's error, on one line.
+  // Unavailable: an error of the disk that may pass (see IsTransient). ResourceExhausted: it needs
+  // more memory than it may have.
   using Columns = std::function<absl::Status(const std::vector<DuckdbColumn>& columns)>;
   using Rows = std::function<absl::Status(const std::vector<DuckdbVector>& columns, uint64_t rows)>;
   absl::Status Query(const std::string& sql, const Columns& columns, const Rows& rows);
+  // The columns of a query's result. Errors as Query's.
+  absl::StatusOr<std::vector<DuckdbColumn>> Describe(const std::string& sql);
 
  private:
   friend class DuckdbPool;

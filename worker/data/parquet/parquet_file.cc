@@ -29,10 +29,50 @@ constexpr char kRowNumber[] = "file_row_number";
 // The value of a folder that means null.
 constexpr char kNullFolder[] = "__HIVE_DEFAULT_PARTITION__";
 
+// Whether DuckDB has its own column of this name beside those of any file. A file may have one,
+// too.
+bool IsNameOfDuckdb(const std::string& name) {
+  const std::string lower = absl::AsciiStrToLower(name);
+  return lower == kRowNumber || lower == "filename" || lower == "file_index" || lower == "rowid";
+}
+
 bool IsText(DuckdbType type) { return type == DuckdbType::kVarchar || type == DuckdbType::kBlob; }
 
 bool IsWhole(DuckdbType type) {
   return type >= DuckdbType::kBoolean && type <= DuckdbType::kUinteger;
+}
+
+template <typename T>
+T Load(const void* data, uint64_t index) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(data) + index * sizeof value, sizeof value);
+  return value;
+}
+
+int64_t LoadWhole(DuckdbType type, const void* data, uint64_t index) {
+  switch (type) {
+    case DuckdbType::kBoolean:
+    case DuckdbType::kUtinyint:
+      return Load<uint8_t>(data, index);
+    case DuckdbType::kTinyint:
+      return Load<int8_t>(data, index);
+    case DuckdbType::kSmallint:
+      return Load<int16_t>(data, index);
+    case DuckdbType::kUsmallint:
+      return Load<uint16_t>(data, index);
+    case DuckdbType::kInteger:
+      return Load<int32_t>(data, index);
+    case DuckdbType::kUinteger:
+      return Load<uint32_t>(data, index);
+    default:
+      return Load<int64_t>(data, index);
+  }
+}
+
+// Values that are read as they are in the file. Others are converted by DuckDB.
+bool IsReadAsItIs(const FeatureEncoder::Wanted& wanted, DuckdbType type) {
+  if (IsText(type) || type == DuckdbType::kFloat) return true;
+  return !wanted.is_names && (IsWhole(type) || type == DuckdbType::kDouble);
 }
 
 // Numbers of more digits than a double are no values of a model.
@@ -63,13 +103,6 @@ std::string Unescaped(std::string_view text) {
     }
   }
   return result;
-}
-
-template <typename T>
-T Load(const void* data, uint64_t index) {
-  T value;
-  std::memcpy(&value, static_cast<const char*>(data) + index * sizeof value, sizeof value);
-  return value;
 }
 
 // Collects the values of one column of a row.
@@ -134,7 +167,7 @@ class RowReader {
         values->doubles.push_back(Load<double>(vector.data, row));
         break;
       default:
-        values->ints.push_back(Load<int64_t>(vector.data, row));
+        values->ints.push_back(LoadWhole(column_.type, vector.data, row));
     }
     return absl::OkStatus();
   }
@@ -158,7 +191,6 @@ absl::StatusOr<std::unique_ptr<ParquetFile>> ParquetFile::OpenPlanned(const std:
   CAIRN_ASSIGN_OR_RETURN(const int descriptor, OpenDataFile(path));
   CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<Duckdb> duckdb, pool->Open(descriptor));
   std::unique_ptr<ParquetFile> file(new ParquetFile(path, std::move(duckdb)));
-  CAIRN_RETURN_IF_ERROR(file->ReadColumns());
   file->AddFolders();
   return file;
 }
@@ -167,27 +199,29 @@ absl::Status ParquetFile::Malformed(const std::string& reason) const {
   return absl::InvalidArgumentError(absl::StrCat("data file ", path_, ": ", reason));
 }
 
-absl::Status ParquetFile::Query(const std::string& sql, const Duckdb::Columns& columns,
-                                const Duckdb::Rows& rows) {
-  const absl::Status status = duckdb_->Query(sql, columns, rows);
+absl::Status ParquetFile::Named(const absl::Status& status) const {
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat("data file ", path_, ": ",
                                                   absl::StrReplaceAll(std::string(status.message()),
                                                                       {{duckdb_->file(), path_}})));
 }
 
+absl::Status ParquetFile::Query(const std::string& sql, const Duckdb::Columns& columns,
+                                const Duckdb::Rows& rows) {
+  return Named(duckdb_->Query(sql, columns, rows));
+}
+
 absl::Status ParquetFile::ReadColumns() {
-  return Query(
-      absl::StrCat("SELECT * FROM read_parquet(", SqlText(duckdb_->file()),
-                   ", hive_partitioning = false, file_row_number = true) LIMIT 0"),
-      [this](const std::vector<DuckdbColumn>& columns) {
-        for (const DuckdbColumn& column : columns) {
-          if (column.name == kRowNumber) continue;
-          columns_[column.name] = {column.type, column.lists};
-        }
-        return absl::OkStatus();
-      },
-      nullptr);
+  if (std::exchange(knows_columns_, true)) return absl::OkStatus();
+  const absl::StatusOr<std::vector<DuckdbColumn>> columns =
+      duckdb_->Describe(absl::StrCat("SELECT * FROM read_parquet(", SqlText(duckdb_->file()),
+                                     ", hive_partitioning = false, file_row_number = true)"));
+  CAIRN_RETURN_IF_ERROR(Named(columns.status()));
+  for (const DuckdbColumn& column : *columns) {
+    if (column.name == kRowNumber) continue;
+    columns_[column.name] = {column.type, column.lists};  // Also if a folder has the name.
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ParquetFile::ReadParts() {
@@ -309,10 +343,9 @@ absl::StatusOr<std::string> ParquetFile::ExpressionOf(const FeatureEncoder::Want
   const auto cast = [&](const char* type) {
     return absl::StrCat("CAST(", name, " AS ", ListsOf(type, column->lists), ")");
   };
-  if (IsText(column->type)) return name;
-  if (IsWhole(column->type)) return cast(wanted.is_names ? "VARCHAR" : "BIGINT");
+  if (IsReadAsItIs(wanted, column->type)) return name;
+  if (IsWhole(column->type)) return cast("VARCHAR");
   if (wanted.is_names && column->type == DuckdbType::kUbigint) return cast("VARCHAR");
-  if (column->type == DuckdbType::kFloat) return name;
   if (IsOtherNumber(column->type)) return cast("DOUBLE");
   return Malformed(absl::StrCat(
       "column \"", PrintableLine(wanted.name),
@@ -321,20 +354,61 @@ absl::StatusOr<std::string> ParquetFile::ExpressionOf(const FeatureEncoder::Want
 
 absl::Status ParquetFile::ForEachRow(const std::vector<FeatureEncoder::Wanted>& wanted,
                                      const Selection& selection, const OnRow& on_row) {
+  if (!knows_columns_) {
+    const auto status = ForEachRowAsItIs(wanted, selection, on_row);
+    if (status.has_value()) return *status;
+    CAIRN_RETURN_IF_ERROR(ReadColumns());
+  }
   std::string sql = "SELECT ";
   for (const FeatureEncoder::Wanted& each : wanted) {
     CAIRN_ASSIGN_OR_RETURN(const std::string expression, ExpressionOf(each));
     absl::StrAppend(&sql, expression, ", ");
   }
   CAIRN_ASSIGN_OR_RETURN(const std::string where, WhereOf(selection));
-  absl::StrAppend(&sql, kRowNumber, where);
+  return ReadRows(
+      absl::StrCat(sql, kRowNumber, where), wanted,
+      [](const std::vector<DuckdbColumn>&) { return absl::OkStatus(); }, on_row);
+}
+
+// To prepare a query takes as long as to read a thousand rows, so there is only one.
+std::optional<absl::Status> ParquetFile::ForEachRowAsItIs(
+    const std::vector<FeatureEncoder::Wanted>& wanted, const Selection& selection,
+    const OnRow& on_row) {
+  if (selection.filter != nullptr) return std::nullopt;
+  std::string sql = "SELECT ";
+  for (const FeatureEncoder::Wanted& each : wanted) {
+    if (columns_.contains(each.name) || IsNameOfDuckdb(each.name)) return std::nullopt;
+    absl::StrAppend(&sql, SqlName(each.name), ", ");
+  }
+  const absl::StatusOr<std::string> where = WhereOf(selection);
+  if (!where.ok()) return where.status();
+  bool fits = false;
+  absl::Status status = ReadRows(
+      absl::StrCat(sql, kRowNumber, *where), wanted,
+      [&](const std::vector<DuckdbColumn>& columns) {
+        for (size_t i = 0; i < wanted.size(); ++i) {
+          // DuckDB finds names in other cases, too.
+          if (columns[i].name != wanted[i].name || !IsReadAsItIs(wanted[i], columns[i].type)) {
+            return absl::CancelledError("");
+          }
+        }
+        fits = true;
+        return absl::OkStatus();
+      },
+      on_row);
+  return fits ? std::optional(std::move(status)) : std::nullopt;
+}
+
+absl::Status ParquetFile::ReadRows(const std::string& sql,
+                                   const std::vector<FeatureEncoder::Wanted>& wanted,
+                                   const Duckdb::Columns& on_columns, const OnRow& on_row) {
   std::vector<RowReader> readers;
   std::vector<FeatureValues> values(wanted.size());
   return Query(
       sql,
       [&](const std::vector<DuckdbColumn>& columns) {
         for (size_t i = 0; i < wanted.size(); ++i) readers.emplace_back(wanted[i], columns[i]);
-        return absl::OkStatus();
+        return on_columns(columns);
       },
       [&](const std::vector<DuckdbVector>& columns, uint64_t rows) -> absl::Status {
         for (uint64_t row = 0; row < rows; ++row) {
@@ -353,6 +427,7 @@ absl::Status ParquetFile::ForEachRow(const std::vector<FeatureEncoder::Wanted>& 
 
 absl::Status ParquetFile::ForEachName(const std::string& column, const job::RowFilter* filter,
                                       const OnName& on_name) {
+  CAIRN_RETURN_IF_ERROR(ReadColumns());
   CAIRN_ASSIGN_OR_RETURN(const Column* const found, Find(column));
   const FeatureEncoder::Wanted wanted = {column, 1, true, false};
   CAIRN_ASSIGN_OR_RETURN(std::string expression, ExpressionOf(wanted));

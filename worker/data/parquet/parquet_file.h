@@ -24,12 +24,12 @@ namespace cairn::worker {
 // are not what is read. Not thread-safe.
 class ParquetFile {
  public:
-  // Reads the file's metadata. `path` is one of the pool's, which must outlive the file. Errors as
+  // Reads its parts. `path` is one of the pool's, which must outlive the file. Errors as
   // OpenDataFile and DuckdbPool::Open. InvalidArgument also: the metadata have a number of rows
   // that no file has.
   static absl::StatusOr<std::unique_ptr<ParquetFile>> Open(const std::string& path,
                                                            DuckdbPool* pool);
-  // As Open, of a file whose parts are known, and not read again.
+  // As Open, of a file whose parts are known: nothing is read before its rows are.
   static absl::StatusOr<std::unique_ptr<ParquetFile>> OpenPlanned(const std::string& path,
                                                                   DuckdbPool* pool);
   ParquetFile(const ParquetFile&) = delete;
@@ -71,11 +71,20 @@ class ParquetFile {
 
   ParquetFile(std::string path, std::unique_ptr<Duckdb> duckdb)
       : path_(std::move(path)), duckdb_(std::move(duckdb)) {}
+  // Once; adds the columns of the contents.
   absl::Status ReadColumns();
   absl::Status ReadParts();
   void AddFolders();
+  // With the file's name, and an error's path of the descriptor replaced by it.
+  absl::Status Named(const absl::Status& status) const;
   absl::Status Query(const std::string& sql, const Duckdb::Columns& columns,
                      const Duckdb::Rows& rows);
+  // As ForEachRow, while the columns are not known. nullopt: they must be; no row was read.
+  std::optional<absl::Status> ForEachRowAsItIs(const std::vector<FeatureEncoder::Wanted>& wanted,
+                                               const Selection& selection, const OnRow& on_row);
+  // `sql` selects the wanted columns and the row's number. An error of `on_columns` ends it.
+  absl::Status ReadRows(const std::string& sql, const std::vector<FeatureEncoder::Wanted>& wanted,
+                        const Duckdb::Columns& on_columns, const OnRow& on_row);
   absl::StatusOr<const Column*> Find(const std::string& name) const;
   absl::StatusOr<std::string> SqlOf(const job::RowFilter& filter) const;
   absl::StatusOr<std::string> WhereOf(const Selection& selection) const;
@@ -84,7 +93,8 @@ class ParquetFile {
 
   const std::string path_;
   const std::unique_ptr<Duckdb> duckdb_;
-  std::map<std::string, Column> columns_;
+  bool knows_columns_ = false;
+  std::map<std::string, Column> columns_;  // Of the path, and of the contents once they are known.
   std::vector<int64_t> parts_;
 };
 

@@ -55,11 +55,23 @@ class ParquetFileTest : public ::testing::Test {
     return ParquetFile::Open(path, pools_.back().get());
   }
 
-  // The values of a column, or the error.
+  // The values of a column, or the error. They are the same whether the columns are known before or
+  // not.
   std::string Read(const std::string& path, const FeatureEncoder::Wanted& wanted,
                    const std::string& filter = "", int64_t first = 0, int64_t end = INT64_MAX) {
+    const std::string text = ReadOnce(path, wanted, filter, first, end, /*knows_columns=*/true);
+    EXPECT_EQ(ReadOnce(path, wanted, filter, first, end, /*knows_columns=*/false), text);
+    return text;
+  }
+
+  std::string ReadOnce(const std::string& path, const FeatureEncoder::Wanted& wanted,
+                       const std::string& filter, int64_t first, int64_t end, bool knows_columns) {
     const auto file = Open(path);
     if (!file.ok()) return std::string(file.status().message());
+    if (knows_columns) {
+      // An error, too, comes after the columns are known.
+      EXPECT_FALSE((*file)->ForEachName("no such column", nullptr, nullptr).ok());
+    }
     ParquetFile::Selection selection{nullptr, first, end};
     std::optional<job::RowFilter> parsed;
     if (!filter.empty()) selection.filter = &parsed.emplace(*job::ParseRowFilter(filter));
@@ -119,6 +131,11 @@ TEST_F(ParquetFileTest, OtherColumnsAreNamed) {
   EXPECT_THAT(Types("struct"), HasSubstr("column \"struct\" has neither numbers nor texts"));
   EXPECT_THAT(Types("x"), HasSubstr("it has no column \"x\"; it has a \"b\" c, bool, bytes, "));
   EXPECT_THAT(Types("INT8"), HasSubstr("it has no column \"INT8\""));
+  // DuckDB's own.
+  for (const char* const name :
+       {"filename", "file_row_number", "file_index", "rowid", "FileName"}) {
+    EXPECT_THAT(Types(name), HasSubstr(absl::StrCat("it has no column \"", name, "\"")));
+  }
 }
 
 TEST_F(ParquetFileTest, AFilterChoosesRows) {
