@@ -99,7 +99,7 @@ TEST_P(FaultSweep, TheJobGoesOn) {
     // Some operations happen only in a process that starts, as this one may have to.
     if (!WaitUntil(seconds(1), [&] { return faults.fired() > before; })) {
       cluster_.task(Files().type, Files().index).Kill();
-      cluster_.Start(Files().type, Files().index);
+      cluster_.Launch(Files().type, Files().index);
     }
     // A job cannot go on without its coordinator, nor without a part that is on one disk only.
     if (Files().type == "worker") {

@@ -88,8 +88,15 @@ void TestCluster::StartAll() {
 }
 
 void TestCluster::Start(const std::string& type, int index, const std::vector<std::string>& flags) {
-  Process& process = task(type, index);
-  if (process.running()) return;
+  if (task(type, index).running()) return;
+  Launch(type, index, flags);
+  if (type != "chief") return;
+  WaitUntil(std::chrono::seconds(60),
+            [&] { return !task(type, index).running() || Cairn({"jobs"}).exit_code == 0; });
+}
+
+void TestCluster::Launch(const std::string& type, int index,
+                         const std::vector<std::string>& flags) {
   std::string program = type == "chief" ? "coordinator/coordinator"
                         : type == "ps"  ? "ps_server/ps_server"
                                         : "worker/worker";
@@ -109,10 +116,7 @@ void TestCluster::Start(const std::string& type, int index, const std::vector<st
   }
   options.output_file = folder(type + std::to_string(index) + ".log");
   options.folder = folders_[type + std::to_string(index)];
-  process = Process(options);
-  if (type != "chief") return;
-  WaitUntil(std::chrono::seconds(60),
-            [&] { return !process.running() || Cairn({"jobs"}).exit_code == 0; });
+  task(type, index) = Process(options);
 }
 
 void TestCluster::AddFlags(const std::string& type, const std::vector<std::string>& flags) {

@@ -54,6 +54,8 @@ class TestCluster {
   // Starts a task that does not run: "chief", "ps" or "worker", with further flags for this start
   // only. When it returns, the chief answers or has exited.
   void Start(const std::string& type, int index, const std::vector<std::string>& flags = {});
+  // As Start, without waiting: for a task that may hang.
+  void Launch(const std::string& type, int index, const std::vector<std::string>& flags = {});
   Process& task(const std::string& type, int index) {
     return processes_[type + std::to_string(index)];
   }
