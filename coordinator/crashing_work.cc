@@ -9,13 +9,15 @@ void CrashingWork::Gone(TaskId worker, uint64_t instance_id, const std::string& 
   if (!work.empty()) gone_[worker] = {instance_id, work};
 }
 
-void CrashingWork::Joined(TaskId worker, uint64_t instance_id, bool others_work) {
+void CrashingWork::Joined(TaskId worker, uint64_t instance_id, bool others_work,
+                          absl::Duration now) {
   const auto node = gone_.extract(worker);
   if (node.empty() || node.mapped().instance_id == instance_id) return;
   Ends& ends = ends_[node.mapped().work];
-  ++ends.count;
+  if (++ends.count == 1) ends.first = now;
   ends.workers.insert(worker);
-  if (ends.count < kEndsMax || (others_work && ends.workers.size() == 1)) return;
+  if (ends.count < kEndsMax || now - ends.first < patience_) return;
+  if (others_work && ends.workers.size() == 1) return;
   const std::string names = absl::StrJoin(
       ends.workers, ", ", [](std::string* out, TaskId task) { out->append(task.Name()); });
   failure_ = absl::StrCat(ends.count, " processes of workers (", names, ") ended while they had ",

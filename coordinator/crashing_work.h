@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "absl/time/time.h"
 #include "coordinator/task.h"
 
 namespace cairn::coordinator {
@@ -17,15 +18,18 @@ namespace cairn::coordinator {
 // thread-safe.
 class CrashingWork {
  public:
-  // The job fails after so many ended processes, without the work being done.
+  // The job fails after so many ended processes, and not before the patience is over, if the work
+  // was not done meanwhile. Someone who kills a worker again and again stops before that.
   static constexpr int kEndsMax = 10;
+
+  explicit CrashingWork(absl::Duration patience) : patience_(patience) {}
 
   // The stream of process `instance_id` broke while it had this work: "batch 4 of epoch 2 and later
   // ones". Empty: it had none.
   void Gone(TaskId worker, uint64_t instance_id, const std::string& work);
   // A process joined. `others_work`: other workers are alive that may do the work. Then one worker
   // alone that crashes again and again is no proof against the work.
-  void Joined(TaskId worker, uint64_t instance_id, bool others_work);
+  void Joined(TaskId worker, uint64_t instance_id, bool others_work, absl::Duration now);
   // The work is done.
   void Done(const std::string& work) { ends_.erase(work); }
 
@@ -39,9 +43,11 @@ class CrashingWork {
   };
   struct Ends {
     int count = 0;
+    absl::Duration first;
     std::set<TaskId> workers;
   };
 
+  absl::Duration patience_;
   std::map<TaskId, Suspect> gone_;
   std::map<std::string, Ends> ends_;  // By work. Not more entries than processes have ended.
   std::string failure_;

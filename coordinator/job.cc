@@ -44,6 +44,7 @@ Job::Job(Context context, storage::JobRecords records)
       journal_(*context.journal),
       journaled_(std::move(records)),
       workers_(context.members),
+      crashing_(members_.options().progress_timeout),
       duplicates_seen_(members_.options().ps_addresses.size()) {}
 
 const std::vector<proto::Manifest>& Job::manifests() const {
@@ -371,9 +372,10 @@ bool Job::KeepsLeases(const proto::Join& join, const Membership::Joined& joined)
          join.generation() == journaled_.run().generation() && (Resuming() || trains());
 }
 
-void Job::WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases, Outbox* outbox) {
+void Job::WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases, EventTime now,
+                       Outbox* outbox) {
   workers_.Forget(worker);
-  crashing_.Joined(worker, join.instance_id(), OthersWork(worker));
+  crashing_.Joined(worker, join.instance_id(), OthersWork(worker), now.monotonic);
   buffered_reports_.Forget(worker);
   journaled_.run().set_workers_joined(journaled_.run().workers_joined() + (keeps_leases ? 0 : 1));
   if (trains() && !keeps_leases) StartJobOn(worker, outbox);
@@ -739,7 +741,7 @@ absl::Status Job::Reopen(EventTime now, Outbox* outbox) {
         EpochCallbacks::CheckFiles(*plan(), journaled_.run(), CsvPatience(members_)));
   }
   workers_.ForgetAll();
-  crashing_ = CrashingWork();
+  crashing_ = CrashingWork(members_.options().progress_timeout);
   inspection_ = DataInspection();
   lost_ps_.reset();
   loader_.reset();

@@ -86,7 +86,8 @@ class Job {
   // Events of members; only the active job gets them. KeepsLeases: whether a worker that joins may
   // keep the leases that it reports.
   bool KeepsLeases(const proto::Join& join, const Membership::Joined& joined) const;
-  void WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases, Outbox* outbox);
+  void WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases, EventTime now,
+                    Outbox* outbox);
   void WorkerGone(TaskId worker, EventTime now, Outbox* outbox);
   void PsJoined(uint32_t ps, const proto::Join& join, bool continues, Outbox* outbox);
   void PsAway(uint32_t ps);

@@ -179,7 +179,7 @@ void Scheduler::OnJoin(uint64_t session, const proto::Join& join, EventTime now,
   if (active_ != nullptr && task.role == proto::PS) {
     active_->PsJoined(task.index, join, joined.continues, outbox);
   } else if (active_ != nullptr) {
-    active_->WorkerJoined(task, join, keeps_leases, outbox);
+    active_->WorkerJoined(task, join, keeps_leases, now, outbox);
   }
   if (task.role != proto::PS) inferences_.WorkerJoined(task, outbox);
   Advance(now, outbox);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/time/time.h"
 namespace cairn::coordinator {
 namespace {
 
@@ -13,11 +14,13 @@ class CrashingWorkTest : public ::testing::Test {
   // The worker's process ends with this work, and another one takes its place.
   void End(uint32_t worker, const std::string& work, bool others_work = false) {
     crashing_.Gone(WorkerTask(worker), instance_, work);
-    crashing_.Joined(WorkerTask(worker), ++instance_, others_work);
+    now_ += absl::Seconds(1);
+    crashing_.Joined(WorkerTask(worker), ++instance_, others_work, now_);
   }
 
-  CrashingWork crashing_;
+  CrashingWork crashing_{absl::Seconds(5)};
   uint64_t instance_ = 1;
+  absl::Duration now_ = absl::Seconds(100);
 };
 
 TEST_F(CrashingWorkTest, WorkThatEndsTenProcessesIsNamedWithItsWorkers) {
@@ -51,17 +54,29 @@ TEST_F(CrashingWorkTest, OneWorkerAloneIsNoProofWhileOthersWork) {
 TEST_F(CrashingWorkTest, AStreamThatBreaksEndsNoProcess) {
   for (int i = 0; i < 50; ++i) {
     crashing_.Gone(WorkerTask(0), 7, "batch 3");
-    crashing_.Joined(WorkerTask(0), 7, false);
+    crashing_.Joined(WorkerTask(0), 7, false, absl::Seconds(100 + i));
   }
   for (int i = 0; i < 50; ++i) crashing_.Gone(WorkerTask(0), 7, "batch 3");
   EXPECT_EQ(crashing_.failure(), "");
+}
+
+TEST(PatientCrashingWorkTest, ManyEndsInAShortTimeAreNoProof) {
+  CrashingWork crashing(absl::Seconds(60));
+  for (int i = 0; i < 60; ++i) {
+    crashing.Gone(WorkerTask(0), i, "batch 3");
+    crashing.Joined(WorkerTask(0), i + 1, false, absl::Seconds(i));
+  }
+  EXPECT_EQ(crashing.failure(), "");
+  crashing.Gone(WorkerTask(0), 60, "batch 3");
+  crashing.Joined(WorkerTask(0), 61, false, absl::Seconds(60));
+  EXPECT_NE(crashing.failure(), "");
 }
 
 // What the process before had to do is not asked for again.
 TEST_F(CrashingWorkTest, AProcessThatHadNothingEndsNothing) {
   for (int i = 0; i < 50; ++i) {
     crashing_.Gone(WorkerTask(0), instance_, i == 0 ? "batch 3" : "");
-    crashing_.Joined(WorkerTask(0), ++instance_, false);
+    crashing_.Joined(WorkerTask(0), ++instance_, false, absl::Seconds(100 + i));
   }
   EXPECT_EQ(crashing_.failure(), "");
 }
