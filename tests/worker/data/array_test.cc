@@ -4,9 +4,12 @@
 
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/worker/data/data_files.h"
@@ -196,6 +199,37 @@ TEST(ArrayTest, FilesFollowEachOtherAndRowsKnowTheirPlace) {
   EXPECT_EQ(array.Place(1), "a, row 1");
   EXPECT_EQ(array.Place(4), "b, row 2");
   EXPECT_EQ(array.ToString(), "uint8 (5,)");
+}
+
+TEST(ArrayTest, RowsOfManyFilesAreFoundWhateverTheirSizes) {
+  const std::vector<std::vector<int64_t>> cases = {
+      {5, 5, 5, 5, 5, 5, 5}, {5, 6, 4, 5, 7, 5, 1}, {1000, 1, 1, 1, 1, 2}, {1, 1, 1, 2, 1000},
+      {1, 0, 0, 3, 0, 40},   {0, 0, 9, 1, 0},       {3, 500, 1, 500, 3},
+  };
+  for (const std::vector<int64_t>& sizes : cases) {
+    std::optional<Array> array;
+    int64_t row = 0;
+    for (size_t file = 0; file < sizes.size(); ++file) {
+      std::vector<int64_t> values(sizes[file]);
+      std::iota(values.begin(), values.end(), row);
+      row += sizes[file];
+      Array next = MakeArray({.type = ElementType::kInt64}, sizes[file], Raw(values),
+                             absl::StrCat("file ", file));
+      if (array.has_value()) {
+        ASSERT_TRUE(array->Append(next).ok());
+      } else {
+        array = std::move(next);
+      }
+    }
+    std::string scratch;
+    for (int64_t i = 0, file = 0, first = 0; i < array->rows(); ++i) {
+      while (i >= first + sizes[file]) first += sizes[file++];
+      double value = -1;
+      array->RowToDoubles(*array->Row(i, &scratch), &value);
+      EXPECT_EQ(value, i);
+      EXPECT_EQ(array->Place(i), absl::StrCat("file ", file, ", row ", i - first));
+    }
+  }
 }
 
 TEST(ArrayTest, FilesOfOtherTypesOrShapesDoNotContinueOne) {
