@@ -47,19 +47,19 @@ class ScoreRow {
       : mask_(of, row),
         scores_(scores + row * of.positions),
         scale_(ScaleOf(of)),
-        masked_scale_(of.masked == Masked::kLowered ? scale_ : 0) {}
+        is_lowered_(of.masked == Masked::kLowered) {}
 
   __device__ bool IsMasked(int64_t position) const { return mask_[position]; }
   __device__ float operator[](int64_t position) const {
-    return mask_[position] ? scores_[position] * masked_scale_ + kMasked
-                           : scores_[position] * scale_;
+    if (!mask_[position]) return scores_[position] * scale_;
+    return is_lowered_ ? scores_[position] * scale_ + kMasked : kMasked;
   }
 
  private:
   const RowMask mask_;
   const float* const scores_;
   const float scale_;
-  const float masked_scale_;
+  const bool is_lowered_;
 };
 
 // What dropout multiplies a weight by.

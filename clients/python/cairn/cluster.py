@@ -225,7 +225,7 @@ class Cluster:
         try:
             if self._end and needs_csv(job, objectives.job_outputs):  # The coordinator is on this machine.
                 job.setdefault("callbacks", []).append({"name": "csv_logger"})
-                csv_file = _log_to(job, folder)
+                csv_file = _log_to(job, folder, "0")
             with translation.serializable(model.optimizer):
                 job["model"] = model_files.write_model(lookups.model, lookups.rebuilt, folder)
             self._write_data(job, folder, lookups, objectives, inputs, y, sample_weight, element_weights,
@@ -263,7 +263,7 @@ class Cluster:
                 break
             updates += _go_on(job, identifier, status, parts)
             job["optimizer"]["learning_rate"] = float(model.optimizer.learning_rate)
-            csv_file = csv_file and _log_to(job, folder)
+            csv_file = csv_file and _log_to(job, folder, identifier)
             _dump(job, job_file)
             identifier = self._submit(job_file)
         self._take_result(model, lookups, objectives, status, callbacks or [], folder, job_file,
@@ -637,9 +637,9 @@ def _keep_rate(callbacks, why):
         callback.keeps_rate = why
 
 
-def _log_to(job, folder):
-    """Sets and returns the file of the job's csv_logger. The job before may have written to its own."""
-    file = os.path.join(folder, f"epochs-{job.get('initial_epoch', 0)}.csv")
+def _log_to(job, folder, before):
+    """Sets and returns the file of the job's csv_logger. The job `before` may have written to its own."""
+    file = os.path.join(folder, f"epochs-{before}.csv")
     next(each for each in job["callbacks"] if each["name"] == "csv_logger")["filename"] = file
     return file
 
