@@ -307,6 +307,44 @@ class Structures(unittest.TestCase):
         same_as_keras(self, model, {"optimizer": "sgd", "loss": {"p": "mse", "q": "mae"}}, data,
                       labels, epochs=2)
 
+    def test_masks_that_attention_removes_when_it_runs(self):
+        """The loss of such an output counts all steps, though its symbolic tensor has a mask."""
+        random = np.random.default_rng(8)
+        ids, others = (random.integers(0, 8, (64, length)).astype("int32") for length in (6, 5))
+        y = random.integers(0, 8, (64, 5))
+
+        def attended(query, *values, **causal):
+            attention = layers.MultiHeadAttention(2, 4)(query, *values, **causal)
+            return layers.LayerNormalization()(layers.Add()([query, attention]))
+
+        def embedded(inputs):
+            return layers.Embedding(8, 6, mask_zero=True, embeddings_initializer=keras.initializers
+                                    .RandomNormal(stddev=0.7, seed=3))(inputs)
+
+        def decoder(source, target):
+            encoded = attended(*[embedded(source)] * 2)
+            return attended(attended(embedded(target), embedded(target), use_causal_mask=True), encoded)
+
+        cases = {
+            "decoder": decoder,
+            "removed": lambda source, target: (lambda x: attended(x, x))(embedded(target)),
+            "kept": lambda source, target: layers.LSTM(6, return_sequences=True)(embedded(target)),
+            "behind attention": lambda source, target: layers.MultiHeadAttention(2, 4)(
+                *[embedded(target)] * 2),
+            "dropped": lambda source, target: (lambda x: attended(layers.Dropout(0.0)(x), x))(
+                embedded(target)),
+        }
+        for name, case in cases.items():
+            with self.subTest(name):
+                source, target = (keras.Input((length,), dtype="int32") for length in (6, 5))
+                output = layers.Dense(8, activation="softmax")(case(source, target))
+                inputs = [source, target] if name == "decoder" else target
+                same_as_keras(self, keras.Model(inputs, output), {
+                    "optimizer": keras.optimizers.SGD(0.1), "metrics": ["accuracy"],
+                    "loss": "sparse_categorical_crossentropy"},
+                    [ids, others] if name == "decoder" else others, y, epochs=2,
+                    validation_data=([ids, others] if name == "decoder" else others, y))
+
     def test_one_mean_for_all(self):
         x = np.random.default_rng(7).random((64, 4)).astype("float32") * 9
         normalization = layers.Normalization(axis=None)

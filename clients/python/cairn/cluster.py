@@ -175,7 +175,7 @@ class Cluster:
                 raise NotSupported("class_weight is given, and sample_weight is not one number for each "
                                    "example: multiply it by the weights of the classes")
         objectives = Objectives(compiled, y, element_weights)
-        lookups.cut(inputs, x, objectives, validation[0] if validation else ())
+        lookups.cut(texts, inputs, x, objectives, validation[0] if validation else ())
         if not model.built:
             _build_with_texts(model, texts)
         output_names = lookups.output_names
@@ -705,9 +705,7 @@ def _compiled(model):
 def _build_with_texts(model, texts):
     """Builds the model around the layers that are built already."""
     if not model.built:
-        first = texts[0][:1]
-        model(keras.ops.convert_to_tensor(first.astype(object), dtype="string")
-              if first.dtype.kind in "USO" else first)
+        model(structure.tensor_of(texts[0][:1]))
 
 
 def _training_rows(inputs, validation_split):

@@ -180,6 +180,9 @@ class Objectives:
         self._stateful = []  # StatefulMetrics.
         self._masks = {}  # By the output of the script's model: its mask, a function of the inputs.
         self._unmasked = {}  # By the output with a mask: its name in the job.
+        # While the model is traced, unless the data are files: the first examples, as the job's model
+        # takes them, and structure.masks_at_run of these.
+        self.rows, self.masks_at_run = None, None
         self._surrogates = {}  # By the output of the script's model and the key: _SurrogateOutputs.
         self._surrogate_names = {}  # {what the job calls a metric of theirs: what Keras calls it}
         self._with_surrogate = []  # The outputs of the script's model whose loss is one.
@@ -205,14 +208,23 @@ class Objectives:
     def without_masks(self, outputs, inputs):
         """The model's symbolic outputs. Masks are left to the Surrogates of losses and metrics."""
         unmasked = list(outputs)
-        for i, output in enumerate(outputs):
-            mask = getattr(output, "_keras_mask", None)
-            if mask is not None:
-                self._masks[i] = keras.Function(inputs, mask)
-                self.are_own = True
-                unmasked[i] = ops.multiply(output, 1.0)
-                self._unmasked[i] = f"{output._keras_history.operation.name}_unmasked"
-                unmasked[i]._keras_history.operation.name = self._unmasked[i]
+        symbolic = {i: each._keras_mask for i, each in enumerate(outputs)
+                    if getattr(each, "_keras_mask", None) is not None}
+        at_run = self.masks_at_run() if symbolic and self.masks_at_run else None
+        for i, mask in symbolic.items():
+            name = outputs[i]._keras_history.operation.name
+            unmasked[i] = ops.multiply(outputs[i], 1.0)
+            self._unmasked[i] = f"{name}_unmasked"
+            unmasked[i]._keras_history.operation.name = self._unmasked[i]
+            if at_run and at_run[i] is None:
+                continue
+            self._masks[i] = keras.Function(inputs, mask)
+            self.are_own = True
+            if at_run and not np.array_equal(
+                    ops.convert_to_numpy(self._masks[i](self.rows)).astype(bool), at_run[i]):
+                raise NotSupported(f"output {name} has another mask when Keras runs the model than its "
+                                   f"symbolic tensor has: use an Embedding without mask_zero, and "
+                                   f"weights of 0 for the steps that do not count")
         return unmasked
 
     def trace(self, outputs, names, trace, penalties):

@@ -108,6 +108,30 @@ def inputs_of(model, x):
     return type(x)(range(len(names))) if names != ["x"] else 0
 
 
+def tensor_of(array):
+    """Examples as a model takes them."""
+    if array.dtype.kind in "USO":
+        return keras.ops.convert_to_tensor(array.astype(object), dtype="string")
+    return array
+
+
+def masks_at_run(model, structure, rows):
+    """The mask of each output when Keras trains the model, None for one without.
+
+    Keras's attention removes masks when it runs, and leaves those of symbolic tensors. rows: some
+    examples, as the model takes them. The model's variables are left as they were.
+    """
+    before = [variable.numpy() for variable in model.variables]
+    packed = keras.tree.pack_sequence_as(structure, list(map(tensor_of, rows)))
+    try:
+        outputs = keras.tree.flatten(model(packed, training=True))
+    finally:
+        for variable, value in zip(model.variables, before):
+            variable.assign(value)
+    masks = (getattr(each, "_keras_mask", None) for each in outputs)
+    return [None if each is None else keras.ops.convert_to_numpy(each).astype(bool) for each in masks]
+
+
 def build(model, tensors, x):
     """Creates the variables of a model that has none yet."""
     if isinstance(model, keras.Sequential):

@@ -14,6 +14,7 @@ from cairn.errors import NotSupported
 
 # Layers that Keras computes here, if they are the only ones behind an input.
 _LOOKUPS = ("TextVectorization", "StringLookup", "IntegerLookup", "Hashing")
+_PROBED = 8  # Examples of which Keras shows its masks.
 _BATCH = 4096
 
 
@@ -71,8 +72,9 @@ class Lookups:
         return [self._numbers(f"{what}[{i}]" if len(inputs) > 1 else what, i, array)
                 if i in self._lookups else array for i, array in enumerate(inputs)]
 
-    def cut(self, inputs, x, objectives, validation=()):
-        """Makes the job's model, without the layers. `inputs`: what look_up has returned for `x`.
+    def cut(self, given, inputs, x, objectives, validation=()):
+        """Makes the job's model, without the layers. `inputs`: what look_up has returned for `x`, of
+        which `given` are the arrays.
 
         objectives: Objectives, whose functions the model computes.
 
@@ -97,8 +99,13 @@ class Lookups:
             if i in self._lookups or not getattr(model, "inputs", None) or \
                     None in model.inputs[i].shape[1:]:
                 self._open[i] = tensor.shape[1:]
-        self.rebuilt = structure.rebuild(model, tensors, structure.inputs_of(model, x), objectives,
-                                         self._lookups.values())
+        taken = structure.inputs_of(model, x)
+        if not any(map(is_files, [*given, *inputs])):
+            objectives.rows = [each[:_PROBED] for each in inputs]
+            objectives.masks_at_run = lambda: structure.masks_at_run(
+                model, taken, [each[:_PROBED] for each in given])
+        self.rebuilt = structure.rebuild(model, tensors, taken, objectives, self._lookups.values())
+        objectives.rows, objectives.masks_at_run = None, None
         self.model = self.rebuilt.model
         self._output_structure = self.rebuilt.output_structure
 
