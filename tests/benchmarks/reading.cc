@@ -24,6 +24,9 @@
 namespace cairn::worker {
 namespace {
 
+// As a worker, whose leases go so far ahead.
+constexpr int64_t kStepsAhead = 64;
+
 double SecondsOf(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
@@ -62,7 +65,7 @@ void Run(const std::string& file, uint64_t memory, int64_t epochs) {
   int64_t batch = 0;
   const auto read_epoch = [&](const std::function<void(const LoadedBatch&)>& visit) {
     for (const int64_t end = batch + plan.batches_per_epoch(); batch < end; ++batch) {
-      visit(*OrExit(loader.Get(batch, batch + 1)));
+      visit(*OrExit(loader.Get(batch, batch + 1, batch + kStepsAhead)));
     }
   };
   for (int64_t epoch = 0; epoch < epochs; ++epoch) {
