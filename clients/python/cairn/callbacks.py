@@ -44,6 +44,12 @@ def is_own(callback):
     return type(callback).__module__.split(".")[0] != "keras"
 
 
+def keep_rate(callbacks, why):
+    """None of the callbacks may set the learning rate, for a reason; empty: they may."""
+    for callback in callbacks:
+        callback.keeps_rate = why
+
+
 class Hook(keras.callbacks.Callback):
     """Runs one callback, and raises if it changes what the job has: the weights, or the learning rate
     elsewhere than at the begin or end of an epoch.

@@ -5,7 +5,6 @@ import hashlib
 import json
 import math
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -18,8 +17,8 @@ import weakref
 import keras
 import numpy as np
 
-from cairn import model_files, structure, translation
-from cairn.callbacks import Hook, RateSet, Stopped, checkpoints_to_keep
+from cairn import job_files, model_files, structure, translation
+from cairn.callbacks import Hook, RateSet, Stopped, checkpoints_to_keep, keep_rate
 from cairn.data import DataFolder, as_arrays, from_batches, is_files, shape_of, split
 from cairn.epochs import EpochLogs, needs_csv
 from cairn.errors import CairnError, NotSupported
@@ -179,7 +178,7 @@ class Cluster:
         if not model.built:
             _build_with_texts(model, texts)
         output_names = lookups.output_names
-        job = {"name": _job_name(name or model.name)}
+        job = {"name": job_files.job_name(name or model.name)}
         job.update(objectives.fields(output_names, lookups.output_shapes))
         job["optimizer"] = translation.optimizer_field(
             model.optimizer, model_files.named_weights(lookups.model, lookups.rebuilt))
@@ -212,11 +211,11 @@ class Cluster:
             job["steps_per_epoch"] = steps * parts
 
         if getattr(model.optimizer, "use_ema", False):
-            _keep_rate(local_callbacks, "and the optimizer has use_ema=True: another job, with that "
-                                        "rate, cannot continue an average")
+            keep_rate(local_callbacks, "and the optimizer has use_ema=True: another job, with that "
+                                       "rate, cannot continue an average")
         if steps_per_epoch and steps * parts % math.ceil(examples / job["batch_size"]):
-            _keep_rate(local_callbacks, f"and an epoch of steps_per_epoch={steps} ends within a pass over "
-                                        f"the data: another job, with that rate, cannot begin there")
+            keep_rate(local_callbacks, f"and an epoch of steps_per_epoch={steps} ends within a pass over "
+                                       f"the data: another job, with that rate, cannot begin there")
         before = self._continued(model)
         schedule = translation.own_schedule(model.optimizer)
         folder = self._make_folder(job["name"])
@@ -225,7 +224,7 @@ class Cluster:
         try:
             if self._end and needs_csv(job, objectives.job_outputs):  # The coordinator is on this machine.
                 job.setdefault("callbacks", []).append({"name": "csv_logger"})
-                csv_file = _log_to(job, folder, "0")
+                csv_file = job_files.log_to(job, folder, "0")
             with translation.serializable(model.optimizer):
                 job["model"] = model_files.write_model(lookups.model, lookups.rebuilt, folder)
             self._write_data(job, folder, lookups, objectives, inputs, y, sample_weight, element_weights,
@@ -234,7 +233,7 @@ class Cluster:
             if "validation" in job or "validation_fraction" in job:
                 job["validation_freq"] = validation_freq if isinstance(validation_freq, int) \
                     else list(validation_freq)
-            _write_job(job, job_file, rates, steps, before, schedule)
+            job_files.write_job(job, job_file, rates, steps, before, schedule)
             run = keras.callbacks.CallbackList(
                 local_callbacks, add_history=True, add_progbar=verbose != 0, model=model,
                 epochs=epochs, verbose=1 if verbose == "auto" else verbose, steps=steps)
@@ -246,11 +245,11 @@ class Cluster:
         try:
             identifier = self._submit(job_file)
         except CairnError as error:
-            if before is None or not _cannot_continue(error):
+            if before is None or not job_files.cannot_continue(error):
                 raise
             warnings.warn(f"the optimizer starts anew: {error}", stacklevel=2)
             before = None
-            _write_job(job, job_file, rates, steps, before, schedule)
+            job_files.write_job(job, job_file, rates, steps, before, schedule)
             identifier = self._submit(job_file)
         updates = before.updates if before else 0
         jobs = {}  # By their first epochs, ascending.
@@ -261,13 +260,13 @@ class Cluster:
             status = self._train(identifier, job, job_file, logs, lookups, updates)
             if "rate_set_at" not in status:
                 break
-            updates += _go_on(job, identifier, status, parts)
+            updates += job_files.go_on(job, identifier, status, parts)
             job["optimizer"]["learning_rate"] = float(model.optimizer.learning_rate)
-            csv_file = csv_file and _log_to(job, folder, identifier)
-            _dump(job, job_file)
+            csv_file = csv_file and job_files.log_to(job, folder, identifier)
+            job_files.dump(job, job_file)
             identifier = self._submit(job_file)
         self._take_result(model, lookups, objectives, status, callbacks or [], folder, job_file,
-                          updates + _updates_of(job, status, parts))
+                          updates + job_files.updates_of(job, status, parts))
         if rates is not None:
             # As Keras's callback leaves it.
             model.optimizer.learning_rate = rates[len(model.history.epoch) - 1]
@@ -594,72 +593,6 @@ class Cluster:
         return trained.lookups.as_outputs(arrays)
 
 
-def _write_job(job, job_file, rates, steps, before, schedule):
-    """Writes the job file.
-
-    rates: of each epoch, by the LearningRateSchedulers; None without any. steps: updates of an epoch.
-    before: the fit whose optimizer continues, or None.
-    """
-    job.pop("resume_from", None)
-    if before is not None:
-        job["resume_from"] = {"name": str(before.job), "with_optimizer": True}
-    if rates is not None:
-        # The job counts its updates from those of the fit before it.
-        job["optimizer"]["learning_rate"] = translation.rates_of_epochs(
-            rates, steps, before.updates if before else 0)
-    if schedule is not None:
-        job["optimizer"]["learning_rate"] = translation.rates_of_updates(
-            schedule, before.updates if before else 0,
-            steps * (job["epochs"] - job.get("initial_epoch", 0)))
-    _dump(job, job_file)
-
-
-def _dump(job, job_file):
-    with open(job_file, "w", encoding="utf-8") as file:
-        json.dump(job, file, indent=1)
-
-
-def _go_on(job, identifier, status, parts):
-    """Lets `job` continue at the epoch for which a callback has set the rate; returns the number of
-    updates that are done."""
-    epochs = status["rate_set_at"] - job.get("initial_epoch", 0)
-    if epochs == 0:
-        return 0
-    job["resume_from"] = {"name": identifier, "checkpoint": status["stopped_at"],
-                          "with_optimizer": True}
-    job["initial_epoch"] = status["rate_set_at"]
-    job["seed"] += 1  # Or its first epoch had the order and the dropout of that job's.
-    return epochs * math.ceil(status["batches_per_epoch"] / parts)
-
-
-def _keep_rate(callbacks, why):
-    for callback in callbacks:
-        callback.keeps_rate = why
-
-
-def _log_to(job, folder, before):
-    """Sets and returns the file of the job's csv_logger. The job `before` may have written to its own."""
-    file = os.path.join(folder, f"epochs-{before}.csv")
-    next(each for each in job["callbacks"] if each["name"] == "csv_logger")["filename"] = file
-    return file
-
-
-def _cannot_continue(error):
-    """True if the job before was deleted, or its optimizer has other slots or variables."""
-    return "resume_from: there is no job" in str(error) or \
-        "resume_from.with_optimizer: " in str(error)
-
-
-def _updates_of(job, status, parts):
-    """The updates in the result of a job: as it counts them, none has batches of two epochs."""
-    last = status.get("epoch", 0)
-    for best in status.get("best", []):
-        if best["is_result"]:
-            last = best["epoch"]
-    epochs = last + 1 - job.get("initial_epoch", 0)
-    return epochs * math.ceil(status.get("batches_per_epoch", 0) / parts)
-
-
 def _source(data, folder, name, inputs, labels, weights):
     """A job's data source; arrays are written to `folder`."""
     def written(what, arrays):
@@ -731,10 +664,6 @@ def _examples(lookups, objectives, inputs, what, y, weights):
     examples = shape_of(inputs[0])[0]
     inputs = lookups.complete(inputs, labels, weights)
     return inputs, objectives.job_labels(labels and _labels(objectives.losses, labels), inputs, examples)
-
-
-def _job_name(name):
-    return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip("-.")[:128] or "keras"
 
 
 def _labels(losses, labels):

@@ -11,7 +11,7 @@ import re
 import keras
 import numpy as np
 
-from cairn.callbacks import Hook, RateLog, is_own
+from cairn.callbacks import Hook, RateLog, is_own, keep_rate
 from cairn.errors import NotSupported
 
 # For each class: the arguments that a job file has. Others must have their default.
@@ -500,8 +500,7 @@ def callback_fields(callbacks, is_computed_here):
                               f"or 'max', since it runs here then")
         if name == "LearningRateScheduler":
             keeps_rate = "which LearningRateScheduler sets: use one of them"
-    for each in local:
-        each.keeps_rate = keeps_rate
+    keep_rate(local, keeps_rate)
     return fields, local
 
 

@@ -1,0 +1,73 @@
+"""The job file of a fit, and of the job that continues one."""
+
+import json
+import math
+import os
+import re
+
+from cairn import translation
+
+
+def job_name(name):
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip("-.")[:128] or "keras"
+
+
+def write_job(job, job_file, rates, steps, before, schedule):
+    """Writes the job file.
+
+    rates: of each epoch, by the LearningRateSchedulers; None without any. steps: updates of an epoch.
+    before: the fit whose optimizer continues, or None.
+    """
+    job.pop("resume_from", None)
+    if before is not None:
+        job["resume_from"] = {"name": str(before.job), "with_optimizer": True}
+    if rates is not None:
+        # The job counts its updates from those of the fit before it.
+        job["optimizer"]["learning_rate"] = translation.rates_of_epochs(
+            rates, steps, before.updates if before else 0)
+    if schedule is not None:
+        job["optimizer"]["learning_rate"] = translation.rates_of_updates(
+            schedule, before.updates if before else 0,
+            steps * (job["epochs"] - job.get("initial_epoch", 0)))
+    dump(job, job_file)
+
+
+def dump(job, job_file):
+    with open(job_file, "w", encoding="utf-8") as file:
+        json.dump(job, file, indent=1)
+
+
+def go_on(job, identifier, status, parts):
+    """Lets `job` continue at the epoch for which a callback has set the rate; returns the number of
+    updates that are done."""
+    epochs = status["rate_set_at"] - job.get("initial_epoch", 0)
+    if epochs == 0:
+        return 0
+    job["resume_from"] = {"name": identifier, "checkpoint": status["stopped_at"],
+                          "with_optimizer": True}
+    job["initial_epoch"] = status["rate_set_at"]
+    job["seed"] += 1  # Or its first epoch had the order and the dropout of that job's.
+    return epochs * math.ceil(status["batches_per_epoch"] / parts)
+
+
+def log_to(job, folder, before):
+    """Sets and returns the file of the job's csv_logger. The job `before` may have written to its own."""
+    file = os.path.join(folder, f"epochs-{before}.csv")
+    next(each for each in job["callbacks"] if each["name"] == "csv_logger")["filename"] = file
+    return file
+
+
+def cannot_continue(error):
+    """True if the job before was deleted, or its optimizer has other slots or variables."""
+    return "resume_from: there is no job" in str(error) or \
+        "resume_from.with_optimizer: " in str(error)
+
+
+def updates_of(job, status, parts):
+    """The updates in the result of a job: as it counts them, none has batches of two epochs."""
+    last = status.get("epoch", 0)
+    for best in status.get("best", []):
+        if best["is_result"]:
+            last = best["epoch"]
+    epochs = last + 1 - job.get("initial_epoch", 0)
+    return epochs * math.ceil(status.get("batches_per_epoch", 0) / parts)
