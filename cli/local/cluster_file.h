@@ -22,7 +22,8 @@ struct ClusterFile {
   std::vector<std::string> workers;  // By index.
   std::vector<std::string> evaluators;
   int64_t cairn_pid = 0;
-  std::map<std::string, int64_t> pids;  // By task: "coordinator", "ps-0", "worker-1".
+  // Of the tasks that ran when one was last started: "coordinator", "ps-0", "worker-1".
+  std::map<std::string, int64_t> pids;
 
   // TF_CONFIG for one of its tasks. `type` is "chief", "ps", "worker" or "evaluator".
   std::string TfConfig(const std::string& type, int index) const;

@@ -308,7 +308,11 @@ class LocalCluster::Supervisor {
   }
 
   absl::Status RecordPids(absl::Duration limit) {
-    for (const DaemonTask& task : tasks_) cluster_.pids[task.name()] = task.pid();
+    cluster_.pids.clear();
+    for (const DaemonTask& task : tasks_) {
+      // One that has ended and waits for its start has none.
+      if (task.pid() != 0) cluster_.pids[task.name()] = task.pid();
+    }
     return WriteClusterFile(options_.state, cluster_, limit);
   }
 

@@ -65,6 +65,11 @@ class LocalClusterTest : public ::testing::Test {
   }
 
   ClusterFile File() { return **ReadClusterFile(state()); }
+  // A process in the place of the one that ran at the time of `before` is in the file.
+  bool IsStartedAgain(const std::string& task, const ClusterFile& before) {
+    const ClusterFile now = File();
+    return now.pids.contains(task) && now.pids.at(task) != before.pids.at(task);
+  }
   std::string Log(const std::string& task) { return *ReadFile(state() + "/logs/" + task + ".log"); }
 
   std::string folder_;
@@ -102,11 +107,28 @@ TEST_F(LocalClusterTest, RestartsAndReportsADeadDaemon) {
   };
   auto cluster = LocalCluster::Start(options);
   ASSERT_TRUE(cluster.ok()) << cluster.status();
-  const int64_t first = File().pids.at("ps-0");
-  kill(static_cast<pid_t>(first), SIGKILL);
-  EXPECT_TRUE(WaitUntil([&] { return File().pids.at("ps-0") != first; }));
+  const ClusterFile first = File();
+  kill(static_cast<pid_t>(first.pids.at("ps-0")), SIGKILL);
+  EXPECT_TRUE(WaitUntil([&] { return IsStartedAgain("ps-0", first); }));
   EXPECT_EQ(notes, 1);
   EXPECT_EQ((*cluster)->failure(), absl::OkStatus());
+}
+
+TEST_F(LocalClusterTest, ATaskThatHasEndedHasNoPid) {
+  MakeProgram("ps_server", "kill -9 $$");
+  std::atomic<int> ends = 0;
+  LocalClusterOptions options = Options(1, 1);
+  options.on_event = [&ends](const std::string& note) {
+    if (note.starts_with("ps-0 died")) ++ends;
+  };
+  auto cluster = LocalCluster::Start(options);
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  // The ps waits for longer than the worker after this many ends.
+  ASSERT_TRUE(WaitUntil([&] { return ends == 4; }));
+  const ClusterFile first = File();
+  kill(static_cast<pid_t>(first.pids.at("worker-0")), SIGKILL);
+  ASSERT_TRUE(WaitUntil([&] { return IsStartedAgain("worker-0", first); }));
+  for (const auto& [task, pid] : File().pids) EXPECT_GT(pid, 0) << task;
 }
 
 TEST_F(LocalClusterTest, DisturbedTasksGetTheSignalAndThoseThatItEndsAreStartedAgain) {
@@ -115,11 +137,8 @@ TEST_F(LocalClusterTest, DisturbedTasksGetTheSignalAndThoseThatItEndsAreStartedA
   const ClusterFile first = File();
   const auto kill_it = [](int64_t pid) { kill(static_cast<pid_t>(pid), SIGKILL); };
   EXPECT_TRUE((*cluster)->Disturb({"ps-0", "worker-1"}, kill_it));
-  EXPECT_TRUE(WaitUntil([&] {
-    const ClusterFile now = File();
-    return now.pids.at("ps-0") != first.pids.at("ps-0") &&
-           now.pids.at("worker-1") != first.pids.at("worker-1");
-  }));
+  EXPECT_TRUE(WaitUntil(
+      [&] { return IsStartedAgain("ps-0", first) && IsStartedAgain("worker-1", first); }));
   EXPECT_EQ(File().pids.at("worker-0"), first.pids.at("worker-0"));
   EXPECT_TRUE((*cluster)->Disturb({"ps-0"}, [](int64_t) {})) << "it runs again";
   EXPECT_FALSE((*cluster)->Disturb({"ps-7"}, kill_it)) << "there is none";
@@ -210,7 +229,7 @@ TEST_F(HangingStateTest, ItIsSaidAndNothingWaitsForItForLong) {
   // It goes on when the disk answers.
   files_->Clear();
   EXPECT_TRUE(noted("the state directory " + state() + " answers again"));
-  EXPECT_TRUE(WaitUntil([&] { return File().pids.at("ps-0") != file.pids.at("ps-0"); }));
+  EXPECT_TRUE(WaitUntil([&] { return IsStartedAgain("ps-0", file); }));
   const ClusterFile again = File();
   hang();
   const auto begin = std::chrono::steady_clock::now();
