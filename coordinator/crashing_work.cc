@@ -1,5 +1,6 @@
 #include "coordinator/crashing_work.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -13,8 +14,9 @@ void CrashingWork::Joined(TaskId worker, uint64_t instance_id, bool others_work,
                           absl::Duration now) {
   const auto node = gone_.extract(worker);
   if (node.empty() || node.mapped().instance_id == instance_id) return;
-  Ends& ends = ends_[node.mapped().work];
-  if (++ends.count == 1) ends.first = now;
+  Ends& ends = EndsOf(node.mapped().work, now);
+  ++ends.count;
+  ends.last = now;
   ends.workers.insert(worker);
   if (ends.count < kEndsMax || now - ends.first < patience_) return;
   if (others_work && ends.workers.size() == 1) return;
@@ -23,6 +25,17 @@ void CrashingWork::Joined(TaskId worker, uint64_t instance_id, bool others_work,
   failure_ = absl::StrCat(ends.count, " processes of workers (", names, ") ended while they had ",
                           node.mapped().work,
                           ", which nobody has done; the last lines of their logs may say why");
+}
+
+CrashingWork::Ends& CrashingWork::EndsOf(const std::string& work, absl::Duration now) {
+  const auto [entry, is_new] = ends_.try_emplace(work);
+  if (!is_new) return entry->second;
+  entry->second.first = entry->second.last = now;
+  if (ends_.size() > kWorksMax) {
+    ends_.erase(absl::c_min_element(
+        ends_, [](const auto& a, const auto& b) { return a.second.last < b.second.last; }));
+  }
+  return entry->second;
 }
 
 }  // namespace cairn::coordinator

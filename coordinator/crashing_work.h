@@ -1,6 +1,7 @@
 #ifndef CAIRN_COORDINATOR_CRASHING_WORK_H_
 #define CAIRN_COORDINATOR_CRASHING_WORK_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -21,6 +22,8 @@ class CrashingWork {
   // The job fails after so many ended processes, and not before the patience is over, if the work
   // was not done meanwhile. Someone who kills a worker again and again stops before that.
   static constexpr int kEndsMax = 10;
+  // Those that ended a process most recently. In months, workers end with any number of others.
+  static constexpr size_t kWorksMax = 256;
 
   explicit CrashingWork(absl::Duration patience) : patience_(patience) {}
 
@@ -44,12 +47,15 @@ class CrashingWork {
   struct Ends {
     int count = 0;
     absl::Duration first;
+    absl::Duration last;
     std::set<TaskId> workers;
   };
 
+  Ends& EndsOf(const std::string& work, absl::Duration now);
+
   absl::Duration patience_;
   std::map<TaskId, Suspect> gone_;
-  std::map<std::string, Ends> ends_;  // By work. Not more entries than processes have ended.
+  std::map<std::string, Ends> ends_;  // By work.
   std::string failure_;
 };
 

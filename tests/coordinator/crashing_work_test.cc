@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 namespace cairn::coordinator {
 namespace {
@@ -49,6 +50,20 @@ TEST_F(CrashingWorkTest, OneWorkerAloneIsNoProofWhileOthersWork) {
   EXPECT_EQ(crashing_.failure(), "");
   End(1, "batch 3", /*others_work=*/true);
   EXPECT_NE(crashing_.failure(), "");
+}
+
+// As after months in which workers were killed with any work; the newest of it is kept.
+TEST_F(CrashingWorkTest, OldWorkIsForgotten) {
+  for (int i = 0; i < 9; ++i) End(0, "batch 3");
+  const int others = static_cast<int>(CrashingWork::kWorksMax) - 1;
+  for (int i = 0; i < others; ++i) End(0, absl::StrCat("other batch ", i));
+  End(0, "batch 3");
+  EXPECT_NE(crashing_.failure(), "");
+  crashing_ = CrashingWork(absl::Seconds(5));
+  for (int i = 0; i < 9; ++i) End(0, "batch 3");
+  for (int i = 0; i < others + 1; ++i) End(0, absl::StrCat("other batch ", i));
+  End(0, "batch 3");
+  EXPECT_EQ(crashing_.failure(), "");
 }
 
 TEST_F(CrashingWorkTest, AStreamThatBreaksEndsNoProcess) {
