@@ -83,6 +83,8 @@ class Layer {
   // True if the layer takes the masks that Keras's tensors have at run time, and removes them from
   // its inputs, so that the next such layer does not have them. Others have those of the graph.
   virtual bool removes_masks() const { return false; }
+  // False for an input whose mask means nothing to the layer.
+  virtual bool is_sequence(int /*input*/) const { return true; }
 
  protected:
   Layer(Base base, TensorSpec output, std::vector<LayerVariable> variables)

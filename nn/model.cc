@@ -231,7 +231,8 @@ void Model::WeighStatistics() {
 absl::Status Model::ConnectMasks(Node* node) {
   const Layer& layer = *node->layer;
   for (size_t i = 0; i < node->inputs.size(); ++i) {
-    const int mask = (layer.removes_masks() ? masks_left_ : masks_)[node->inputs[i]];
+    const std::vector<int>& masks = layer.removes_masks() ? masks_left_ : masks_;
+    const int mask = layer.is_sequence(static_cast<int>(i)) ? masks[node->inputs[i]] : -1;
     if (mask == kUnknownMask) {
       return absl::InvalidArgumentError(
           "its input joins sequences, from one of which another MultiHeadAttention has removed the "
@@ -260,7 +261,7 @@ absl::Status Model::ConnectMasks(Node* node) {
   masks_.push_back(made);
   masks_left_.push_back(MaskLeft(*node, made));
   for (size_t i = 0; layer.removes_masks() && i < node->inputs.size(); ++i) {
-    masks_left_[node->inputs[i]] = -1;
+    if (layer.is_sequence(static_cast<int>(i))) masks_left_[node->inputs[i]] = -1;
   }
   return absl::OkStatus();
 }

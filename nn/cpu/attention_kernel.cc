@@ -118,10 +118,10 @@ class AttentionKernel : public Kernel {
                            scores_.get());
     const int64_t count = examples_ * heads_ * steps_ * positions_;
     for (int64_t i = 0; i < count; ++i) scores_.get()[i] *= scale_;
-    SetMasked(arguments.masks, kMasked, scores_.get());
+    SetMasked(arguments, kMasked, scores_.get());
     ApplyActivation({.kind = Activation::Kind::kSoftmax}, examples_ * heads_ * steps_, positions_,
                     scores_.get(), scores_.get());
-    if (layer_.zeroes_masked_weights()) SetMasked(arguments.masks, 0, scores_.get());
+    if (layer_.zeroes_masked_weights()) SetMasked(arguments, 0, scores_.get());
     // 3. Dropout keeps the probabilities, because the backward pass needs both.
     const bool drops = arguments.training && layer_.dropout() > 0;
     if (drops) Drop(arguments.random_key, scores_.get(), dropped_.get());
@@ -151,13 +151,17 @@ class AttentionKernel : public Kernel {
     if (drops) Drop(arguments.random_key, scores_gradient_.get(), scores_gradient_.get());
     MultiplyByDerivative({.kind = Activation::Kind::kSoftmax}, examples_ * heads_ * steps_,
                          positions_, nullptr, scores_.get(), scores_gradient_.get());
-    SetMasked(arguments.masks, 0, scores_gradient_.get());
+    SetMasked(arguments, 0, scores_gradient_.get());
     const int64_t count = examples_ * heads_ * steps_ * positions_;
     for (int64_t i = 0; i < count; ++i) scores_gradient_.get()[i] *= scale_;
     // scores = query x key'.
     products_[kQueryGradient].Run(scores_gradient_.get(), key.output(), query.output_gradient());
     products_[kKeyGradient].Run(scores_gradient_.get(), query.output(), key.output_gradient());
     BackwardProjections(arguments);
+    const int mask = layer_.mask_input();
+    if (mask < 0 || arguments.input_gradients[mask] == nullptr) return;
+    std::fill_n(arguments.input_gradients[mask],
+                examples_ * ElementCount(layer_.inputs()[mask].shape), 0.0f);
   }
 
  private:
@@ -197,9 +201,31 @@ class AttentionKernel : public Kernel {
     add(positions_, k, steps_, scores.Transposed(), query, key);
   }
 
-  // Sets those of the elements, one per score, whose query's step or position is masked, or whose
-  // position is a later one (if causal).
-  void SetMasked(absl::Span<const int32_t* const> masks, float value, float* elements) const {
+  // Sets those of the elements, one per score, whose query's step or position is masked, whose
+  // position is a later one (if causal), or that the attention mask leaves out. `arguments`: of
+  // Forward or Backward.
+  template <typename Arguments>
+  void SetMasked(const Arguments& arguments, float value, float* elements) const {
+    SetMaskedSteps(arguments.masks, value, elements);
+    if (layer_.mask_input() < 0) return;
+    const Shape shape = layer_.mask_shape();
+    const auto stride = [&](int axis) {
+      int64_t elements_behind = 1;
+      for (int i = axis + 1; i < 3; ++i) elements_behind *= shape[i];
+      return shape[axis] == 1 ? 0 : elements_behind;
+    };
+    const int64_t of_head = stride(0), of_step = stride(1), of_position = stride(2);
+    const float* const mask = arguments.inputs[layer_.mask_input()];
+    for (int64_t row = 0; row < examples_ * heads_ * steps_; ++row) {
+      const float* const of_row = mask + row / steps_ / heads_ * ElementCount(shape) +
+                                  row / steps_ % heads_ * of_head + row % steps_ * of_step;
+      for (int64_t position = 0; position < positions_; ++position) {
+        if (of_row[position * of_position] == 0) elements[row * positions_ + position] = value;
+      }
+    }
+  }
+
+  void SetMaskedSteps(absl::Span<const int32_t* const> masks, float value, float* elements) const {
     if (masks.empty() && !layer_.is_causal()) return;
     const auto mask_of = [&](size_t input) {
       return input < masks.size() ? masks[input] : nullptr;

@@ -121,6 +121,10 @@ class AttentionKernel final : public Kernel {
                                   arguments.input_gradients[input],
                                   part == Part::kKey && input == layer_.input(Part::kValue));
     }
+    const int mask = layer_.mask_input();
+    if (mask < 0 || arguments.input_gradients[mask] == nullptr) return;
+    context_->Zero(arguments.input_gradients[mask],
+                   examples_ * ElementCount(layer_.inputs()[mask].shape) * sizeof(float));
   }
 
  private:
@@ -185,17 +189,28 @@ class AttentionKernel final : public Kernel {
   template <typename Arguments>
   AttentionScores ScoresOf(const Arguments& arguments) const {
     using Masked = AttentionScores::Masked;
-    return {.rows = examples_ * layer_.heads() * layer_.steps(),
-            .heads = layer_.heads(),
-            .steps = layer_.steps(),
-            .positions = layer_.positions(),
-            .scale = 1 / std::sqrt(static_cast<float>(layer_.key_width())),
-            .is_causal = layer_.is_causal(),
-            .step_mask = MaskOf(arguments.masks, 0),
-            .position_masks = {MaskOf(arguments.masks, 1), MaskOf(arguments.masks, 2)},
-            .masked = layer_.zeroes_masked_weights() ? Masked::kZeroed : Masked::kReplaced,
-            .dropout = layer_.dropout(),
-            .random_key = arguments.random_key};
+    AttentionScores scores{
+        .rows = examples_ * layer_.heads() * layer_.steps(),
+        .heads = layer_.heads(),
+        .steps = layer_.steps(),
+        .positions = layer_.positions(),
+        .scale = 1 / std::sqrt(static_cast<float>(layer_.key_width())),
+        .is_causal = layer_.is_causal(),
+        .step_mask = MaskOf(arguments.masks, 0),
+        .position_masks = {MaskOf(arguments.masks, 1), MaskOf(arguments.masks, 2)},
+        .masked = layer_.zeroes_masked_weights() ? Masked::kZeroed : Masked::kReplaced,
+        .dropout = layer_.dropout(),
+        .random_key = arguments.random_key};
+    if (layer_.mask_input() < 0) return scores;
+    scores.score_mask = arguments.inputs[layer_.mask_input()];
+    const Shape shape = layer_.mask_shape();
+    int64_t elements_behind = 1;
+    for (int axis = 2; axis >= 0; --axis) {
+      scores.score_mask_strides[axis + 1] = shape[axis] == 1 ? 0 : elements_behind;
+      elements_behind *= shape[axis];
+    }
+    scores.score_mask_strides[0] = elements_behind;
+    return scores;
   }
 
   Context* const context_;

@@ -25,6 +25,11 @@ class RowMask {
       const int32_t* const mask = of.position_masks[i];
       masks_[i] = mask == nullptr ? nullptr : mask + example * of.positions;
     }
+    if (of.score_mask == nullptr) return;
+    const int64_t* const strides = of.score_mask_strides;
+    of_scores_ = of.score_mask + example * strides[0] + row / of.steps % of.heads * strides[1] +
+                 step * strides[2];
+    stride_ = strides[3];
   }
 
   __device__ bool operator[](int64_t position) const {
@@ -32,12 +37,14 @@ class RowMask {
     for (const int32_t* const mask : masks_) {
       is_masked = is_masked || (mask != nullptr && mask[position] == 0);
     }
-    return is_masked;
+    return is_masked || (of_scores_ != nullptr && of_scores_[position * stride_] == 0);
   }
 
  private:
   int64_t open_end_;  // The first position that all scores of this step are masked from.
   const int32_t* masks_[2];
+  const float* of_scores_ = nullptr;
+  int64_t stride_ = 0;
 };
 
 // The scores of one step, scaled and masked.

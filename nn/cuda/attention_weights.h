@@ -23,6 +23,10 @@ struct AttentionScores {
   // One word for each step or position of an example; zero: masked. Null: none is masked.
   const int32_t* step_mask = nullptr;
   const int32_t* position_masks[2] = {};
+  // One number for each score, zero: masked; null: none is. The strides are those of an example, a
+  // head, a step and a position, 0 where the mask is the same for all.
+  const float* score_mask = nullptr;
+  int64_t score_mask_strides[4] = {};
   // A masked score is 1e9 lower, as in Keras's Attention; or -1e9, so that it has no gradient; or
   // that, and its weight is zero even if all scores of the step are masked. See AttentionLayer.
   enum class Masked { kLowered, kReplaced, kZeroed } masked = Masked::kLowered;

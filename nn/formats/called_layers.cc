@@ -183,11 +183,10 @@ class Expansion {
       const bool shares = call > 0 || !inner.shares().empty();
       added.set_shares(shares && inner.class_name() != kLayerOutput ? names.at(owner) : "");
       added.set_infers(inner.infers() || layer.calls[call].inference_only);
-      if (layer.calls[call].use_causal_mask) {
-        (*added.mutable_config()->mutable_fields())["use_causal_mask"].set_bool_value(true);
-      }
+      auto& config = *added.mutable_config()->mutable_fields();
+      for (const std::string& flag : layer.calls[call].flags) config[flag].set_bool_value(true);
       if (layer.calls[call].ignores_mask && !layer.is_model && IsRecurrent(inner)) {
-        (*added.mutable_config()->mutable_fields())["ignores_mask"].set_bool_value(true);
+        config["ignores_mask"].set_bool_value(true);
       }
       if (!layer.is_model) added.mutable_inputs()->Assign(inputs.begin(), inputs.end());
       for (std::string& input : *added.mutable_inputs()) {

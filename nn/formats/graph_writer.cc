@@ -161,6 +161,11 @@ std::string GraphWriter::OpenScores() {
     const std::string factor = WithShape(mask, shape);
     open = open.empty() ? factor : Multiply(open, factor);
   }
+  if (attention.mask_input() >= 0) {
+    const std::string factor =
+        WithShape(IsNot(In(attention.mask_input()), 0), attention.mask_shape());
+    open = open.empty() ? factor : Multiply(open, factor);
+  }
   return open.empty() || !attention.is_causal() ? open : Multiply(open, EarlierOr(1, 0));
 }
 
@@ -187,7 +192,7 @@ GraphWriter::Written GraphWriter::Attention() {
   std::string scores = Einsum("bhsk,bhtk->bhst", query, project(Part::kKey));
   const std::string open = OpenScores();
   if (!open.empty()) {
-    scores = Add(scores, Multiply(Subtract(Scalar(1), open), Scalar(kMasked)));
+    scores = Add(Multiply(scores, open), Multiply(Subtract(Scalar(1), open), Scalar(kMasked)));
   } else if (attention.is_causal()) {
     scores = Add(scores, EarlierOr(0, kMasked));
   }

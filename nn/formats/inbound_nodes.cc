@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
@@ -57,26 +58,32 @@ absl::Status ReadCallArgument(const std::string& name, const JsonNode& value, La
     call->always_trains = true;
     return absl::OkStatus();
   }
-  if (name == "use_causal_mask" && value.json().is_boolean()) {
-    call->use_causal_mask = value.json() == true;
+  if ((name == "use_causal_mask" || name == "return_attention_scores") && value.json() == true) {
+    call->flags.insert(name);
     return absl::OkStatus();
   }
   if (value.json() == false) return absl::OkStatus();
   if (name == "value" || name == "key" || name == "initial_state")
     return ReadTensors(value, &call->inputs);
-  if (name == "mask" || absl::EndsWith(name, "_mask")) {
-    if (name != "attention_mask") return ReadTensors(value, &call->masks);
+  if (name == "attention_mask") {
+    call->flags.insert(name);
+    return ReadTensors(value, &call->inputs);
   }
+  if (name == "mask" || absl::EndsWith(name, "_mask")) return ReadTensors(value, &call->masks);
   return value.Error(absl::StrCat("call argument '", name, "' is not supported"));
 }
 
 absl::Status ReadCallArguments(const JsonNode& arguments, LayerCall* call) {
-  // LayerCall::inputs has the value before the key, whatever the order in the file.
-  if (const auto value = arguments.Find("value"); value.has_value()) {
-    CAIRN_RETURN_IF_ERROR(ReadCallArgument("value", *value, call));
+  // The order in LayerCall::inputs, whatever it is in the file.
+  const char* const ordered[] = {"value", "key", "attention_mask"};
+  for (const char* const name : ordered) {
+    if (const auto value = arguments.Find(name); value.has_value()) {
+      CAIRN_RETURN_IF_ERROR(ReadCallArgument(name, *value, call));
+    }
   }
   for (const auto& [name, value] : arguments.Members()) {
-    if (name != "value") CAIRN_RETURN_IF_ERROR(ReadCallArgument(name, value, call));
+    if (absl::c_linear_search(ordered, name)) continue;
+    CAIRN_RETURN_IF_ERROR(ReadCallArgument(name, value, call));
   }
   return absl::OkStatus();
 }

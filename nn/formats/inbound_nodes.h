@@ -2,6 +2,7 @@
 #define CAIRN_NN_FORMATS_INBOUND_NODES_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,8 @@ struct TensorName {
 
 // One call of a layer.
 struct LayerCall {
-  // The input tensors in order. For attention layers: query, value, key. For recurrent layers: the
-  // sequence, then the initial states.
+  // The input tensors in order. For attention layers: query, value, key, attention mask. For
+  // recurrent layers: the sequence, then the initial states.
   std::vector<TensorName> inputs;
   // Masks, which Keras 3 writes explicitly.
   std::vector<TensorName> masks;
@@ -29,7 +30,9 @@ struct LayerCall {
   bool inference_only = false;
   // True if called with training=True.
   bool always_trains = false;
-  bool use_causal_mask = false;
+  // The arguments of an attention's call which the layer has here, with the value true:
+  // use_causal_mask, return_attention_scores, and attention_mask, whose tensor is an input.
+  std::set<std::string> flags;
   // True if the layer does not use the mask of its input: Keras 3 gives a layer that is called with
   // initial states no mask, unless the call names one.
   bool ignores_mask = false;

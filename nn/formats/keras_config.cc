@@ -22,6 +22,9 @@ namespace {
 
 using nlohmann::json;
 
+// Arguments of an attention's call, which the layer has here.
+constexpr const char* kFlags[] = {"use_causal_mask", "attention_mask", "return_attention_scores"};
+
 // Arguments that only Keras 2 writes, and that do not change the result here.
 bool IsOfKeras2(const std::string& class_name, const std::string& argument) {
   static constexpr const char* kEverywhere[] = {
@@ -156,7 +159,7 @@ class Config {
     CAIRN_RETURN_IF_ERROR(Translate(layer, layer.class_name(), &config));
     if (layer.class_name() == "InputLayer") config["dtype"] = dtype;
     // Arguments of the call.
-    config.erase("use_causal_mask");
+    for (const char* const flag : kFlags) config.erase(flag);
     config.erase("ignores_mask");
     const std::vector<int>& masks = model_.nodes()[node].masks;
     if (config.value("reverses_mask", false) && !masks.empty() && masks[0] >= 0) {
@@ -208,8 +211,13 @@ class Config {
     }
     if (layer.infers()) arguments["training"] = false;
     const auto& fields = layer.config().fields();
-    if (const auto causal = fields.find("use_causal_mask"); causal != fields.end()) {
-      arguments["use_causal_mask"] = causal->second.bool_value();
+    for (const std::string flag : kFlags) {
+      const auto given = fields.find(flag);
+      if (given == fields.end() || !given->second.bool_value()) continue;
+      arguments[flag] = true;
+      if (flag != "attention_mask") continue;
+      arguments[flag] = tensors.back();
+      tensors.erase(tensors.end() - 1);
     }
     // Attention takes its tensors as arguments, layers that merge take one list.
     const bool is_list = tensors.size() > 1 && layer.class_name() != "MultiHeadAttention";

@@ -12,7 +12,24 @@ namespace {
 
 constexpr int64_t kWidthMax = int64_t{1} << 20;
 
+// The shape of an attention mask of 2 or 3 axes, with that of the heads.
+Shape WithHeads(Shape mask) {
+  if (mask.size() == 2) mask.insert(mask.begin(), 1);
+  return mask;
+}
+
+// True if each axis is 1 or that of the scores.
+bool FitsScores(const Shape& mask, const Shape& scores) {
+  bool fits = mask.size() == scores.size();
+  for (size_t i = 0; fits && i < scores.size(); ++i) {
+    fits = mask[i] == 1 || mask[i] == scores[i];
+  }
+  return fits;
+}
+
 }  // namespace
+
+Shape AttentionLayer::mask_shape() const { return WithHeads(inputs()[mask_input()].shape); }
 
 AttentionLayer::Arguments AttentionLayer::ReadArguments(LayerConfig& config) {
   Arguments arguments;
@@ -22,8 +39,11 @@ AttentionLayer::Arguments AttentionLayer::ReadArguments(LayerConfig& config) {
   arguments.dropout = config.Number("dropout", 0, 0, 1);
   if (arguments.dropout == 1) config.FailArgument("dropout", "must be smaller than 1");
   arguments.use_bias = config.Bool("use_bias", true);
-  // In Keras an argument of the call, not of the layer; the reader moves it here.
+  // In Keras arguments of the call, not of the layer; the reader moves them here.
   arguments.is_causal = config.Bool("use_causal_mask", false);
+  arguments.has_mask = config.Bool("attention_mask", false);
+  // Only how Keras computes it is of interest here: the weights are no output.
+  arguments.shows_weights = config.Bool("return_attention_scores", false);
   const std::vector<int64_t> axes =
       config.Ints("attention_axes", 1, 1).value_or(std::vector<int64_t>{1});
   if (axes.size() != 1) config.FailArgument("attention_axes", "must be the steps' axis, 1");
@@ -34,8 +54,10 @@ AttentionLayer::Arguments AttentionLayer::ReadArguments(LayerConfig& config) {
 }
 
 absl::StatusOr<std::unique_ptr<const Layer>> AttentionLayer::Create(LayerConfig& config) {
-  const std::vector<TensorSpec>& inputs = config.FloatInputs(2);
   const Arguments arguments = ReadArguments(config);
+  std::vector<TensorSpec> inputs = config.FloatInputs(arguments.has_mask ? 3 : 2);
+  const TensorSpec mask = inputs.back();
+  if (arguments.has_mask) inputs.pop_back();
   bool fits = inputs.size() == 2 || inputs.size() == 3;
   for (const TensorSpec& input : inputs) fits = fits && input.shape.size() == 2;
   if (fits && inputs.size() == 3) fits = inputs[1].shape[0] == inputs[2].shape[0];
@@ -43,6 +65,13 @@ absl::StatusOr<std::unique_ptr<const Layer>> AttentionLayer::Create(LayerConfig&
     config.Fail(
         "takes a query, a value and perhaps a key, of (steps, width) each, value and key "
         "with as many steps");
+    return config.Finish();
+  }
+  const Shape scores = {arguments.heads, inputs[0].shape[0], inputs[1].shape[0]};
+  if (arguments.has_mask && !FitsScores(WithHeads(mask.shape), scores)) {
+    config.Fail(absl::StrCat("its attention_mask has shape ", ShapeText(mask.shape),
+                             "; the scores have ", ShapeText(scores),
+                             ", of which the mask may lack the heads, and have axes of length 1"));
     return config.Finish();
   }
   const int64_t width = inputs[0].shape[1];

@@ -17,7 +17,9 @@ namespace cairn::nn {
 // head computes softmax(query key' / sqrt(key width)) value. The heads are concatenated and
 // projected by a dense product. The scores of masked steps and positions, and of later positions if
 // causal, are replaced by -1e9 before the softmax, as in Keras: they have no gradient, and where
-// all positions are masked, the weights are equal, or zero if zeroes_masked_weights().
+// all positions are masked, the weights are equal, or zero if zeroes_masked_weights(). Keras's
+// attention_mask is the last input, which has no gradient: scores with a zero in it are masked,
+// too.
 class AttentionLayer : public Layer {
  public:
   static absl::StatusOr<std::unique_ptr<const Layer>> Create(LayerConfig& config);
@@ -33,20 +35,25 @@ class AttentionLayer : public Layer {
   int64_t value_width() const { return arguments_.value_width; }
   double dropout() const { return inference_only() ? 0 : arguments_.dropout; }
   bool is_causal() const { return arguments_.is_causal; }
-  // Keras computes layers with dropout by its Softmax layer, in inference too.
-  bool zeroes_masked_weights() const { return arguments_.dropout > 0; }
+  // Keras computes these layers by its Softmax layer, in inference too.
+  bool zeroes_masked_weights() const { return arguments_.dropout > 0 || arguments_.shows_weights; }
 
   // The index of the input that kQuery, kKey or kValue is computed from.
   int input(Part part) const {
     if (part == kQuery) return 0;
-    return part == kKey && inputs().size() == 3 ? 2 : 1;
+    return part == kKey && sequences() == 3 ? 2 : 1;
   }
+  // The index of the attention mask; -1 if there is none. Its shape is that of the scores of an
+  // example, (heads, steps, positions), with an axis of length 1 where it is the same for all.
+  int mask_input() const { return arguments_.has_mask ? sequences() : -1; }
+  Shape mask_shape() const;
   int64_t steps() const { return inputs()[0].shape[0]; }
   int64_t positions() const { return inputs()[1].shape[0]; }
 
   bool uses_mask() const override { return true; }
   bool passes_mask() const override { return true; }
   bool removes_masks() const override { return true; }
+  bool is_sequence(int input) const override { return input != mask_input(); }
 
  private:
   struct Arguments {
@@ -56,11 +63,16 @@ class AttentionLayer : public Layer {
     double dropout = 0;
     bool use_bias = true;
     bool is_causal = false;
+    bool has_mask = false;
+    bool shows_weights = false;
   };
   AttentionLayer(Base base, TensorSpec output, std::vector<LayerVariable> variables,
                  const Arguments& arguments)
       : Layer(std::move(base), std::move(output), std::move(variables)), arguments_(arguments) {}
   static Arguments ReadArguments(LayerConfig& config);
+  int sequences() const {
+    return static_cast<int>(inputs().size()) - (arguments_.has_mask ? 1 : 0);
+  }
 
   const Arguments arguments_;
 };

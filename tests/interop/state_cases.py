@@ -67,6 +67,26 @@ def masked_attention(draw, dropout=0.0):
     return keras.Model(inputs, head(layer(tensor)))
 
 
+def attention_mask(draw, dropout=0.0):
+    """An attention mask of numbers, about half of which are 0, beside masks of the inputs."""
+    inputs = keras.Input((4,), dtype="int32")
+    tensor = L.Embedding(3, 3, mask_zero=draw.yes(), embeddings_initializer=keras.initializers
+                         .RandomNormal(seed=draw.seed()))(inputs)
+    others, heads = keras.Input((5, 2)), draw.between(1, 3)
+    value = L.Dense(3)(others) if draw.yes() else tensor
+    shape = (draw.of(1, 4), draw.of(1, value.shape[1]))
+    causal = value is tensor and draw.yes()
+    # Keras takes the axis of the heads for that of the examples if there are other masks.
+    if not causal and not any(getattr(each, "_keras_mask", None) is not None
+                              for each in (tensor, value)):
+        shape = draw.of(shape, (draw.of(1, heads), *shape))
+    numbers = keras.Input(shape)
+    attended = L.MultiHeadAttention(heads, 2, dropout=dropout)(
+        tensor, value, attention_mask=L.ReLU()(numbers), use_causal_mask=causal)
+    flat = L.Flatten()(L.Add()([tensor, attended]))
+    return keras.Model([inputs, numbers, others][:2 + (value is not tensor)], head(flat))
+
+
 def merged_masks(draw):
     """Two sequences that meet, of which any may have a mask."""
     inputs = [keras.Input((4,), dtype="int32") for _ in range(2)]
@@ -93,6 +113,8 @@ def sequence_to_sequence(draw):
 
 
 RANDOM = {  # Only inference is compared.
-    "of masked attention with dropout": lambda draw: masked_attention(draw, dropout=0.3)}
+    "of masked attention with dropout": lambda draw: masked_attention(draw, dropout=0.3),
+    "of an attention mask with dropout": lambda draw: attention_mask(draw, dropout=0.3)}
 STATES = {"of layers and cells": states, "of Bidirectional": bidirectional_states,
-          "of merged masks": merged_masks, "of masked attention": masked_attention, **RANDOM}
+          "of merged masks": merged_masks, "of masked attention": masked_attention,
+          "of an attention mask": attention_mask, **RANDOM}

@@ -222,6 +222,16 @@ Doubles ReferenceAttention(const ReferenceCall& call) {
     return call.masks.size() <= input || call.masks[input] == nullptr ||
            (*call.masks[input])[at] != 0;
   };
+  // The score of (example, head, step, position) in the attention mask.
+  const auto is_left_in = [&](std::vector<int64_t> at) {
+    if (layer.mask_input() < 0) return true;
+    const Shape shape = layer.mask_shape();
+    int64_t index = at[0];
+    for (int axis = 0; axis < 3; ++axis) {
+      index = index * shape[axis] + (shape[axis] == 1 ? 0 : at[axis + 1]);
+    }
+    return (*call.inputs[layer.mask_input()])[index] != 0;
+  };
   Doubles heads(call.batch.size * layer.steps() * layer.heads() * layer.value_width(), 0);
   for (int64_t example = 0; example < call.batch.size; ++example) {
     for (int64_t head = 0; head < layer.heads(); ++head) {
@@ -237,7 +247,8 @@ Doubles ReferenceAttention(const ReferenceCall& call) {
                    key[(at * layer.heads() + head) * layer.key_width() + i];
           }
           open.push_back(counts(0, example * layer.steps() + step) && counts(1, at) &&
-                         counts(2, at) && !(layer.is_causal() && position > step));
+                         counts(2, at) && !(layer.is_causal() && position > step) &&
+                         is_left_in({example, head, step, position}));
           scores.push_back(open.back() ? sum / std::sqrt(layer.key_width()) : -1e9);
         }
         const double largest = *std::max_element(scores.begin(), scores.end());

@@ -78,6 +78,13 @@ def attention():
     return keras.Model(i, L.GlobalAveragePooling1D()(x))
 
 
+def attention_mask():
+    i, m, n = keras.Input((5, 6)), keras.Input((1, 5)), keras.Input((2, 5, 5))
+    x = L.MultiHeadAttention(2, 3, dropout=.1)(i, i, attention_mask=L.ReLU()(m))
+    x = L.MultiHeadAttention(2, 3)(x, i, i, attention_mask=L.ReLU()(n), use_causal_mask=True)
+    return keras.Model([i, m, n], L.GlobalAveragePooling1D()(x))
+
+
 def embedding():
     i = keras.Input((5,), dtype="int32")
     x = L.Embedding(9, 4, mask_zero=True)(i)

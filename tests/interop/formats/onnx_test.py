@@ -22,7 +22,7 @@ REFUSED = {"adaptive_pooling": "does not have this layer", "volumes": "does not 
            "conv_lstm": "does not have this layer"}
 # What the reader says of exports that it cannot read back.
 UNREAD = {"states": "takes a sequence in the opposite order",
-          "unrolled": "computes with constants only",
+          "unrolled": "computes with constants only", "attention_mask": "which no layer computes",
           **dict.fromkeys(["embedding", "masked_ends", "masked_stack", "masked_states",
                            "masking", "merged_masks"],
                           "masks are not read")}

@@ -92,6 +92,7 @@ class Calculator final : public GraphWriter {
                                           {"Concatenate", &Calculator::Concatenated},
                                           {"Dense", &Calculator::Dense},
                                           {"Embedding", &Calculator::Rows},
+                                          {"Flatten", &Calculator::Reshaped},
                                           {"GRU", &Calculator::Recurrent},
                                           {"GlobalAveragePooling1D", &Calculator::Mean},
                                           {"InputLayer", &Calculator::Given},
@@ -101,6 +102,7 @@ class Calculator final : public GraphWriter {
                                           {"MultiHeadAttention", &Calculator::Attention},
                                           {"RNN", &Calculator::Recurrent},
                                           {"Rescaling", &Calculator::Affine},
+                                          {"Reshape", &Calculator::Reshaped},
                                           {"SimpleRNN", &Calculator::Recurrent}};
     return *writers;
   }
@@ -293,6 +295,7 @@ class Calculator final : public GraphWriter {
     }
     return New(std::move(result));
   }
+  Written Reshaped() { return WithShape(In(), layer().output().shape); }
   Written Mean() {
     if (!MaskOf(0).empty()) return MaskedMean();
     return Multiply(Sum(In(), 1), Scalar(1.0f / static_cast<float>(Of(In()).shape[1])));

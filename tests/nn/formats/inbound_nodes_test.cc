@@ -85,7 +85,13 @@ TEST(InboundNodesTest, ReadsWhatACallSaysBesideItsInputs) {
       R"([[["q", 0, 0, {"key": ["k", 0, 0], "value": ["v", 0, 0], "use_causal_mask": true,
           "return_attention_scores": false}]]])";
   EXPECT_THAT(InputsOf(attention), ElementsAre("q", "v", "k"));
-  EXPECT_TRUE(Calls(attention).value()[0].use_causal_mask);
+  EXPECT_THAT(Calls(attention).value()[0].flags, ElementsAre("use_causal_mask"));
+  const std::string with_mask =
+      R"([[["q", 0, 0, {"attention_mask": ["m", 0, 0], "value": ["v", 0, 0],
+          "use_causal_mask": false, "return_attention_scores": true}]]])";
+  EXPECT_THAT(InputsOf(with_mask), ElementsAre("q", "v", "m"));
+  EXPECT_THAT(Calls(with_mask).value()[0].flags,
+              ElementsAre("attention_mask", "return_attention_scores"));
   const std::string masked = R"([{"args": [)" + Tensor(R"(["a", 0, 0])") +
                              R"(], "kwargs": {"mask": )" + Tensor(R"(["m", 0, 0])") + "}}]";
   EXPECT_THAT(InputsOf(masked), ElementsAre("a"));

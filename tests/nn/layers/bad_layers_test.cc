@@ -17,7 +17,7 @@ struct BadLayer {
   std::string config;
   // Strings that the error must contain, besides the layer's name and class.
   std::vector<std::string> says;
-  // The input's shape; merging layers get two such inputs.
+  // The input's shape; layers of several get as many such inputs.
   std::string shape = "8, 8, 3";
   int inputs = 1;
 };
@@ -29,9 +29,10 @@ class BadLayerTest : public ::testing::TestWithParam<BadLayer> {};
 TEST_P(BadLayerTest, IsRefusedByNameAndReason) {
   const BadLayer& bad = GetParam();
   const std::string input = R"({"batch_shape": [null, )" + bad.shape + "]}";
-  std::vector<TestLayer> layers = {{"a", "InputLayer", input}, {"b", "InputLayer", input}};
+  std::vector<TestLayer> layers = {
+      {"a", "InputLayer", input}, {"b", "InputLayer", input}, {"c", "InputLayer", input}};
   layers.resize(bad.inputs);
-  std::vector<std::string> names = {"a", "b"};
+  std::vector<std::string> names = {"a", "b", "c"};
   names.resize(bad.inputs);
   layers.push_back({"bad", bad.class_name, "{" + bad.config + "}", names});
   const absl::Status status = Model::Create(SpecOf(layers)).status();
@@ -561,6 +562,18 @@ std::vector<BadLayer> AttentionsAndInitializers() {
        {"'attention_axes'"},
        "8, 3",
        2},
+      {"AttentionMaskMissing",
+       "MultiHeadAttention",
+       R"("num_heads": 1, "key_dim": 3, "attention_mask": true)",
+       {"at least 3"},
+       "8, 3",
+       2},
+      {"AttentionMaskOfOtherSteps",
+       "MultiHeadAttention",
+       R"("num_heads": 1, "key_dim": 3, "attention_mask": true)",
+       {"its attention_mask has shape (8, 3); the scores have (1, 8, 8)"},
+       "8, 3",
+       3},
       {"AttentionDropsAll",
        "MultiHeadAttention",
        R"("num_heads": 1, "key_dim": 3, "dropout": 1)",

@@ -1,5 +1,6 @@
 // Recurrent layers, attention, and layers that are called several times.
 
+#include "absl/strings/str_cat.h"
 #include "tests/nn/layers/conformance_cases.h"
 
 namespace cairn::nn::testing {
@@ -249,6 +250,16 @@ std::vector<Case> MaskedAttentionCases() {
         {"flat", "Flatten"},
         after},
        7},
+      {"MaskedQueriesShown",
+       {ids,
+        table,
+        {"layer",
+         "MultiHeadAttention",
+         R"({"num_heads": 2, "key_dim": 3, "return_attention_scores": true})",
+         {"table", "table"}},
+        {"flat", "Flatten"},
+        after},
+       7},
       {"MaskedKeys",
        {ids,
         table,
@@ -260,6 +271,60 @@ std::vector<Case> MaskedAttentionCases() {
         {"flat", "Flatten"},
         after},
        7},
+  };
+}
+
+// Attention masks of numbers of which some are zero.
+std::vector<Case> AttentionMaskCases() {
+  // The mask of `shape` has 0 for id 2.
+  const auto masked = [](const std::string& name, const std::string& shape, int64_t count,
+                         const std::string& config, std::vector<TestLayer> before,
+                         std::vector<std::string> inputs) {
+    std::vector<TestLayer> layers = {
+        {"ids", "InputLayer",
+         absl::StrCat(R"({"batch_shape": [null, )", count, R"(], "dtype": "int32"})")},
+        {"numbers", "Rescaling", R"({"scale": 0.5, "offset": -1.0})"},
+        {"scores", "Reshape", absl::StrCat(R"({"target_shape": [)", shape, "]}")}};
+    layers.insert(layers.end(), before.begin(), before.end());
+    inputs.push_back("scores");
+    layers.push_back({"layer", "MultiHeadAttention",
+                      absl::StrCat(R"({"attention_mask": true, )", config, "}"), inputs});
+    layers.push_back({"flat", "Flatten"});
+    layers.push_back({"after", "Dense", R"({"units": 2})"});
+    return Case{name, layers, 7};
+  };
+  const std::vector<TestLayer> floats = {
+      {"floats", "InputLayer", R"({"batch_shape": [null, 3, 2]})"},
+      {"query", "Dense", R"({"units": 3})"}};
+  std::vector<TestLayer> across = floats;
+  across.push_back({"others", "InputLayer", R"({"batch_shape": [null, 5, 3]})"});
+  across.push_back({"value", "Dense", R"({"units": 3})"});
+  across.push_back({"key", "Dense", R"({"units": 2})", {"others"}});
+  const std::vector<TestLayer> tables = {
+      {"steps", "InputLayer", R"({"batch_shape": [null, 4], "dtype": "int32"})"},
+      {"table", "Embedding", R"({"input_dim": 7, "output_dim": 3, "mask_zero": true})"}};
+  return {
+      masked("AttentionMask", "3, 3", 9, R"("num_heads": 2, "key_dim": 3)", floats,
+             {"query", "query"}),
+      masked("AttentionMaskOfPositions", "1, 5", 5,
+             R"("num_heads": 2, "key_dim": 2, "dropout": 0.3)", across, {"query", "value", "key"}),
+      masked("AttentionMaskOfSteps", "3, 1", 3, R"("num_heads": 3, "key_dim": 2)", floats,
+             {"query", "query"}),
+      masked("AttentionMaskOfHeads", "2, 4, 4", 32,
+             R"("num_heads": 2, "key_dim": 3, "use_causal_mask": true)", tables,
+             {"table", "table"}),
+      masked("AttentionMaskOfHeadsAlone", "2, 1, 4", 8, R"("num_heads": 2, "key_dim": 3)", tables,
+             {"table", "table"}),
+      // The mask, none of whose numbers is zero, passes a gradient of zero.
+      {"AttentionMaskWithoutGradient",
+       {{"input", "InputLayer", R"({"batch_shape": [null, 3, 2]})"},
+        {"before", "Dense", R"({"units": 4})"},
+        {"mask", "Dense", R"({"units": 3, "activation": "sigmoid"})"},
+        {"layer",
+         "MultiHeadAttention",
+         R"({"num_heads": 2, "key_dim": 2, "attention_mask": true})",
+         {"before", "before", "mask"}},
+        {"after", "Dense", R"({"units": 2})"}}},
   };
 }
 
@@ -479,9 +544,9 @@ std::vector<Case> StepCases() {
 
 std::vector<Case> SequenceCases() {
   std::vector<Case> all;
-  for (const auto& cases :
-       {RecurrentCases(), StateCases(), MaskedCases(), MaskedAttentionCases(), MergedMaskCases(),
-        MaskingCases(), AttentionCases(), ScoreAttentionCases(), CallCases(), StepCases()}) {
+  for (const auto& cases : {RecurrentCases(), StateCases(), MaskedCases(), MaskedAttentionCases(),
+                            AttentionMaskCases(), MergedMaskCases(), MaskingCases(),
+                            AttentionCases(), ScoreAttentionCases(), CallCases(), StepCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;
