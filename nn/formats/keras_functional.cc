@@ -1,11 +1,13 @@
 #include "nn/formats/keras_functional.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "nn/formats/called_layers.h"
@@ -105,6 +107,30 @@ absl::Status ReadInputs(const JsonNode& node, proto::ModelSpec* spec) {
   return absl::OkStatus();
 }
 
+// The tensor that a NotEqual compares with a number, [LAYER, CALL, OUTPUT]; null for other layers.
+nlohmann::json Compared(const nlohmann::json& layer) {
+  static const nlohmann::json::json_pointer tensor("/inbound_nodes/0/args/0/config/keras_history");
+  return layer.at("class_name") == "NotEqual" && layer.contains(tensor) ? layer.at(tensor)
+                                                                        : nullptr;
+}
+
+// True if a layer makes the mask of the steps in which `tensor` differs from a number.
+bool IsMasked(const nlohmann::json& tensor, const std::vector<CalledLayer>& called) {
+  const auto takes_it = [&](const LayerCall& call) {
+    return absl::c_any_of(call.inputs, [&](const TensorName& input) {
+      return tensor == nlohmann::json::array({input.layer, input.call, input.output});
+    });
+  };
+  return absl::c_any_of(called, [&](const CalledLayer& layer) {
+    const proto::LayerSpec& first = layer.body.layers(0);
+    const auto mask_zero = first.config().fields().find("mask_zero");
+    const bool masks =
+        first.class_name() == "Masking" ||
+        (mask_zero != first.config().fields().end() && mask_zero->second.bool_value());
+    return masks && !layer.is_model && absl::c_any_of(layer.calls, takes_it);
+  });
+}
+
 // Reads all layers. Layers that compute masks are dropped; a use of their output other than as a
 // mask is an error.
 absl::StatusOr<std::vector<CalledLayer>> ReadCalledLayers(const JsonNode& layers,
@@ -112,15 +138,22 @@ absl::StatusOr<std::vector<CalledLayer>> ReadCalledLayers(const JsonNode& layers
   CAIRN_ASSIGN_OR_RETURN(const auto nodes, layers.Elements());
   std::vector<CalledLayer> called;
   std::set<std::string> mask_makers;
+  std::map<std::string, nlohmann::json> compared;  // By the name of the NotEqual.
   for (const JsonNode& node : nodes) {
     if (IsMaskMaker(node.json())) {
       CAIRN_ASSIGN_OR_RETURN(const JsonNode config, node.Member("config"));
       CAIRN_ASSIGN_OR_RETURN(const JsonNode name, config.Member("name"));
       if (!name.json().is_string()) return name.Error("is no text");
       mask_makers.insert(name.json().get<std::string>());
+      if (auto tensor = Compared(node.json()); !tensor.is_null()) {
+        compared[name.json().get<std::string>()] = std::move(tensor);
+      }
       continue;
     }
     CAIRN_ASSIGN_OR_RETURN(called.emplace_back(), ReadCalledLayer(node, read_model));
+  }
+  for (const auto& [name, tensor] : compared) {
+    if (!IsMasked(tensor, called)) mask_makers.erase(name);
   }
   for (const CalledLayer& layer : called) {
     for (const LayerCall& call : layer.calls) {

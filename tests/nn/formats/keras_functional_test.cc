@@ -100,6 +100,36 @@ TEST(KerasFunctionalTest, LeavesOutWhatMakesMasks) {
   EXPECT_THAT(ErrorOf(model), HasSubstr("layer 'c' is called with a mask from 'a'"));
 }
 
+// Keras 3 writes a mask that the script computes like the one that the layers make.
+TEST(KerasFunctionalTest, RefusesAMaskThatNoLayerMakes) {
+  const auto tensor = [](const std::string& layer) {
+    return R"({"class_name": "__keras_tensor__",
+               "config": {"shape": [null, 4], "keras_history": [")" +
+           layer + R"(", 0, 0]}})";
+  };
+  json model = json::parse(R"({"class_name": "Functional", "config": {"name": "m", "layers": [
+    {"class_name": "InputLayer", "name": "ids",
+     "config": {"name": "ids", "batch_shape": [null, 4], "dtype": "int32"}, "inbound_nodes": []},
+    {"class_name": "Embedding", "name": "table",
+     "config": {"name": "table", "input_dim": 9, "output_dim": 2, "mask_zero": true},
+     "inbound_nodes": [{"args": [)" +
+                           tensor("ids") + R"(], "kwargs": {}}]},
+    {"class_name": "NotEqual", "name": "mask", "config": {"name": "mask"},
+     "inbound_nodes": [{"args": [)" +
+                           tensor("ids") + R"(, 0], "kwargs": {}}]},
+    {"class_name": "GlobalAveragePooling1D", "name": "mean", "config": {"name": "mean"},
+     "inbound_nodes": [{"args": [)" +
+                           tensor("table") + R"(],
+                        "kwargs": {"mask": )" +
+                           tensor("mask") + R"(}}]}],
+    "input_layers": [["ids", 0, 0]], "output_layers": [["mean", 0, 0]]}})");
+  EXPECT_EQ(Read(model).value().layers_size(), 3);
+  model["config"]["layers"][1]["config"]["mask_zero"] = false;
+  EXPECT_THAT(ErrorOf(model),
+              HasSubstr("layer 'mean' is called with a mask from 'mask'; only what mask_zero and "
+                        "Masking make is supported"));
+}
+
 TEST(KerasFunctionalTest, RefusesEndsThatAreNotThere) {
   json model = Model();
   model["config"]["input_layers"] = json::array();
