@@ -187,53 +187,6 @@ class Weights(unittest.TestCase):
         refused("tf.cumsum is no operation", lambda self, x: tf.cumsum(x, axis=1))
 
 
-    def test_masks_that_would_be_lost_are_refused(self):
-        class Masked(layers.Layer):
-            def call(self, x):
-                return x * 2
-
-            def compute_mask(self, inputs, mask=None):
-                return ops.any(ops.not_equal(inputs, 0), axis=-1)
-
-        class Handed(layers.Layer):
-            def __init__(self):
-                super().__init__()
-                self.supports_masking = True
-
-            def call(self, x):
-                return x * 2
-
-        class Table(layers.Embedding):
-            pass
-
-        ids = np.random.default_rng(3).integers(0, 4, (96, 5))
-        for name, stack in (
-                ("Masked", [layers.Embedding(4, 3), Masked()]),
-                ("Handed", [layers.Embedding(4, 3, mask_zero=True), Handed()]),
-                ("Table", [Table(4, 3, mask_zero=True)])):
-            model = keras.Sequential([keras.Input((5,)), *stack, layers.LSTM(2), layers.Dense(1)])
-            for each in model, keras.Model(model.inputs, model.outputs):
-                with self.subTest(name, model=type(each).__name__):
-                    each.compile("sgd", "mse")
-                    with self.assertRaisesRegex(cairn.NotSupported, f"{name} has a mask"):
-                        cluster.fit(each, ids, rows()[1], verbose=0)
-
-    def test_masks_that_are_computed_are_refused(self):
-        class Reader(layers.Layer):
-            def __init__(self):
-                super().__init__()
-                self.table = layers.Embedding(4, 3)
-                self.lstm = layers.LSTM(2)
-
-            def call(self, ids):
-                return self.lstm(self.table(ids), mask=ops.not_equal(ids, 0))
-
-        model = keras.Sequential([keras.Input((5,)), Reader(), layers.Dense(1)])
-        model.compile("sgd", "mse")
-        with self.assertRaisesRegex(cairn.NotSupported, "LSTM .*is called with a mask"):
-            cluster.fit(model, np.zeros((96, 5), np.int32), rows()[1], verbose=0)
-
-
 class Halves(unittest.TestCase):
     """glu as an activation: half of the layer's units are gates."""
 

@@ -553,13 +553,6 @@ class Errors(unittest.TestCase):
             model.compile("sgd", "sparse_categorical_crossentropy")
             return model
 
-        class Masked(layers.Layer):
-            def call(self, x, mask=None):
-                return x
-
-        self.refused("Masked takes a mask", with_layers(
-            layers.Embedding(9, 4, mask_zero=True), Masked(), layers.Flatten()),
-            x=np.ones((64, 8), "int32"), y=np.zeros(64, "int32"))
         class Named(layers.Layer):
             def build(self, shape):
                 self.inner = layers.Dense(8, name="inner")

@@ -162,8 +162,8 @@ def _where(op):
             op.fails("of two arrays of numbers")
         op.must_be_finite(there)
         return op.plus(op.times(condition, there - elsewhere), elsewhere)
-    parts = [op.times(truth, value) for truth, value in
-             ((condition, there), (op.inverse(condition), elsewhere))
+    parts = [op.times(op.inverse(condition) if inverts else condition, value)
+             for inverts, value in ((False, there), (True, elsewhere))
              if isinstance(value, (Tensor, list)) or value != 0]
     return op.plus(*parts) if len(parts) == 2 else parts[0]
 
@@ -187,6 +187,15 @@ def _reduction(op):
     reduced = _reduced(op, how, tensor, op.every(tensor), False) if tensor.rank else \
         op.add("Identity", {}, tensor, tensor.shape)
     return op.as_kind(reduced, MEAN if how == "Mean" else SUM)
+
+
+def _truths(how):
+    """Any or All over axes of an example."""
+    def translate(op, tensor):
+        return op.reduce(how, op.truth(tensor), op.axes(op.config.get("axis"), tensor),
+                         bool(op.config.get("keepdims")))
+
+    return translate
 
 
 def _reduced(op, how, tensor, axes, keeps):
@@ -629,6 +638,8 @@ _FAMILIES = {
     **dict.fromkeys(("Mean", "Sum", "Max", "Min", "Average", "Amax", "Amin", "Var", "Std",
                      "Logsumexp"), (_reduction, ("axis", "keepdims"))),
     "Norm": (_reduction, ("axis", "keepdims", "ord")),
+    "Any": (_of_one(_truths("Max")), ("axis", "keepdims")),
+    "All": (_of_one(_truths("Min")), ("axis", "keepdims")),
     "Reshape": (_of_one(_reshape), ("newshape",)),
     "ExpandDims": (_of_one(_expand_dims), ("axis",)), "Squeeze": (_of_one(_squeeze), ("axis",)),
     "Transpose": (_of_one(_transpose), ("axes",)),

@@ -356,12 +356,24 @@ def _makes_masks(node):
         any(map(_makes_masks, config.get("layers", [])))
 
 
+_AS_MASK = "_as_mask"  # Of a mask whose operation is also translated: a translated tensor is no mask.
 _OF_MASKS = ("NotEqual", "Any", "ConvertToTensor", "LogicalOr", "ExpandDims", "OnesLike", "ZerosLike",
              "Concatenate")
 
 
 def _is_operation(node):
     return str(node.get("module", "")).startswith("keras.src.ops")
+
+
+def _masks_in(call):
+    """The masks by name in the arguments of a layer's call."""
+    return {key: value for key, value in call["kwargs"].items()
+            if key.endswith("mask") and key != "attention_mask"}
+
+
+def _without_masks(call):
+    masks = _masks_in(call)
+    return [call["args"], [value for key, value in call["kwargs"].items() if key not in masks]]
 
 
 def _mask_nodes(topology):
@@ -375,14 +387,25 @@ def _mask_nodes(topology):
             masks.add(name)
             continue
         for call in node.get("inbound_nodes", []):
-            if isinstance(call, dict):  # In its arguments a layer has masks by name.
-                taken |= {each["config"]["keras_history"][0] for each in tensors_in(
-                    call["args"] if not _is_operation(node) else [call["args"], call["kwargs"]])}
+            if isinstance(call, dict):
+                taken |= {each["config"]["keras_history"][0] for each in
+                          tensors_in(call if _is_operation(node) else _without_masks(call))}
     return masks
 
 
+def _masks_by_name(layers):
+    """The names of the operations whose results are masks in the calls of layers."""
+    return {each["config"]["keras_history"][0] for node in layers if not _is_operation(node)
+            for call in node.get("inbound_nodes", []) if isinstance(call, dict)
+            for each in tensors_in(_masks_in(call))}
+
+
+def _renamed(node, name):
+    return {**node, "name": name, "config": {**node["config"], "name": name}}
+
+
 def _make_floats(topology):
-    """Makes float32 of the inputs of integers that operations take; returns their names.
+    """Makes float32 of the inputs of truths, and of integers that operations take; returns their names.
 
     Layers that take ids, such as Embedding, take whole floats, too.
     """
@@ -391,9 +414,15 @@ def _make_floats(topology):
              if _is_operation(node) and node["class_name"] != "Take" and
              node["config"]["name"] not in mask_nodes
              for each in tensors_in(node["inbound_nodes"])}
+    taken |= {each["config"]["keras_history"][0] for node in layers
+              for call in node.get("inbound_nodes", []) if isinstance(call, dict)
+              for each in tensors_in(call.get("kwargs", {}).get("attention_mask"))}
+    def is_made(config):
+        dtype = str(config.get("dtype"))
+        return dtype == "bool" or config["name"] in taken and dtype.startswith(("int", "uint"))
+
     inputs = [node["config"] for node in layers
-              if node["class_name"] == "InputLayer" and node["config"]["name"] in taken and
-              str(node["config"].get("dtype")).startswith(("int", "uint"))]
+              if node["class_name"] == "InputLayer" and is_made(node["config"])]
     for node in layers if inputs else []:
         rows = node["config"].get("input_dim", 0) if node["class_name"] == "Embedding" else 0
         if rows > _MOST_WHOLE_FLOATS:
@@ -423,7 +452,7 @@ class Translation:
         self.weights = Weights(variables or {}, self._uses(layers, variables or {}),
                                [node["config"].get("name") for node in layers])
         self.layers = []
-        mask_nodes = _mask_nodes(topology)
+        mask_nodes, by_name = _mask_nodes(topology), _masks_by_name(layers)
         for node in layers:
             name = node["config"].get("name")
             if isinstance(node.get("config"), dict) and "layers" in node["config"]:
@@ -433,6 +462,8 @@ class Translation:
             if not _is_operation(node) or name in mask_nodes:
                 self._keep(node)
                 continue
+            if node["class_name"] in _OF_MASKS and name in by_name:
+                self.layers.append(_renamed(node, name + _AS_MASK))
             for number in range(len(node["inbound_nodes"])):
                 self._replace(node, number)
         first = self.weights.input_layer()
@@ -475,9 +506,15 @@ class Translation:
         """A layer, whose arguments may be results of operations."""
         calls_of_one = [i for i, call in enumerate(node.get("inbound_nodes", []))
                         if any(len(each["config"]["shape"]) == 1 for each in tensors_in(call))]
+        masks = [each for call in node.get("inbound_nodes", []) if isinstance(call, dict)
+                 for each in tensors_in(_masks_in(call))]
         for each in tensors_in(node.get("inbound_nodes", [])):
             name, number, _ = each["config"]["keras_history"]
             result = self._results.get((name, number))
+            if any(each is mask for mask in masks):
+                if result:
+                    each["config"]["keras_history"] = [name + _AS_MASK, number, 0]
+                continue
             if name in self.weights.variables or result and result.kind != EXAMPLES:
                 raise NotSupported(f"layer {node['config']['name']} ({node['class_name']}) takes a "
                                    f"weight, or a mean over the examples, in place of examples")

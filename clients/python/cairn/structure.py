@@ -13,7 +13,7 @@ import keras
 import numpy as np
 from keras.src.models.functional import Functional, operation_fn
 
-from cairn import tracing
+from cairn import masks, tracing
 from cairn.errors import NotSupported
 from cairn.operations import Translation
 
@@ -181,11 +181,11 @@ def needs_rebuild(model):
     """True if a job cannot read the model as it is."""
     if _is_own(model) or any(_is_own(layer) for layer in model.layers):
         return True
-    if any(_has_mask(model.outputs)):
+    if any(masks.of(output) is not None for output in model.outputs):
         return True
     if isinstance(model, keras.Sequential):
         return any(None in tensor.shape[1:] for tensor in model.inputs)
-    if any(map(_takes_arrays, model.operations)):
+    if any(map(_takes_arrays, model.operations)) or any(map(masks.has_others, model.operations)):
         return True
     return _keys(model._inputs_struct) is not None or _keys(model._outputs_struct) is not None or \
         any(None in tensor.shape[1:] for tensor in model.inputs)
@@ -267,21 +267,26 @@ class _Inlined(contextlib.ContextDecorator):
         args, kwargs = self.trace.symbolic(args), self.trace.symbolic(kwargs)
         symbolic = self.trace.is_symbolic((args, kwargs))
         if isinstance(layer, keras.layers.Embedding) and not symbolic:
-            return call(layer, self._constant(args[0]))
+            rows = call(layer, self._constant(args[0]))
+            rows._is_for_all = True
+            return rows
         if symbolic and isinstance(layer, _NOISE) and kwargs.get("training") is False:
             return args[0]
         if symbolic and _has_noise_shape(layer):
             return self._dropped(layer, args[0])
-        if symbolic and self._is_open(layer):
+        has_own_mask = symbolic and masks.has_own(layer, args, kwargs)
+        # The code of this layer takes the mask as a tensor.
+        is_mean = isinstance(layer, keras.layers.GlobalAveragePooling1D)
+        if symbolic and (self._is_open(layer) or has_own_mask and is_mean):
             return self._regularized(layer, run(layer, args, kwargs, self.trace))
         args, kwargs = _without_training(args, kwargs)
-        if kwargs.get("mask") is not None and args and \
-                keras.backend.is_keras_tensor(args[0]) and \
-                getattr(args[0], "_keras_mask", None) is None:
-            raise NotSupported(f"{type(layer).__name__} {layer.name} is called with a mask, and its "
-                               f"input has none: a job has the masks of an Embedding with mask_zero "
-                               f"and of Masking")
         with self.trace.recording(False):
+            if symbolic and isinstance(layer, keras.layers.MultiHeadAttention):
+                return masks.call_attention(layer, call, args, kwargs, self._input)
+            if has_own_mask and isinstance(layer, (keras.layers.RNN, keras.layers.Bidirectional)):
+                return masks.call_recurrent(layer, call, args, kwargs)
+            if has_own_mask:
+                masks.refuse(layer)
             return call(layer, *args, **kwargs)
 
     def _is_open(self, layer):
@@ -382,31 +387,11 @@ def run(layer, args, kwargs, trace):
         if given is None or isinstance(given, _Training):
             bound.arguments["training"] = _Training(layer)
             args, kwargs = bound.args, bound.kwargs
-    if "mask" in arguments and getattr(args[0], "_keras_mask", None) is not None:
-        raise NotSupported(f"{type(layer).__name__} takes a mask, which only Keras's layers can; "
-                           f"use an Embedding without mask_zero before it")
+    call = masks.Call(layer, args, kwargs)
     with trace.recording():
-        outputs = layer.call(*args, **kwargs)
-    if args and _loses_mask(layer, args[0], outputs):
-        raise NotSupported(f"{type(layer).__name__} has a mask for its outputs, which only Keras's "
-                           f"layers can; use an Embedding without mask_zero")
+        outputs = layer.call(*call.args, **call.kwargs)
+        call.give(outputs)
     return outputs
-
-
-def _has_mask(tensors):
-    return [getattr(each, "_keras_mask", None) is not None for each in keras.tree.flatten(tensors)]
-
-
-def _loses_mask(layer, inputs, outputs):
-    """True if Keras would give an output a mask that the operations in `layer.call` do not give it."""
-    if not layer.supports_masking or all(_has_mask(outputs)):
-        return False
-    if not type(layer).compute_mask.__module__.startswith("keras."):
-        return True
-    if isinstance(layer, keras.layers.Lambda):
-        return layer.mask is not None
-    return getattr(layer, "mask_zero", False) or isinstance(layer, keras.layers.Masking) or \
-        any(_has_mask(inputs))
 
 
 def _traced(model, inlined, structure):

@@ -60,6 +60,7 @@ class Trace:
         for name, function in ("__eq__", ops.equal), ("__ne__", ops.not_equal):
             self._set(keras.KerasTensor, name, self._comparison(name, function))
         self._set(keras.KerasTensor, "__hash__", object.__hash__)
+        self._set(keras.KerasTensor, "__getitem__", self._item(keras.KerasTensor.__getitem__))
         self._set(keras.KerasTensor, "get_shape", _fail_for_dispatcher)
         for name in _OPERATORS:
             self._set(Variable, name, self._operator(name))
@@ -69,6 +70,8 @@ class Trace:
             for name in ("__array__", "numpy", "__tf_tensor__"):
                 if name in vars(kind):
                     self._set(kind, name, self._converting(kind, name))
+        for name, function in _OF_COUNTS.items():
+            self._set(ops, name, self._taking_count(getattr(ops, name), function))
         for owner, name in _without_dispatch():
             self._set(owner, name, self._asking_dispatcher(owner, name))
         for owner in _random_modules():
@@ -215,6 +218,23 @@ class Trace:
 
         return compare
 
+    def _item(self, original):
+        def item(tensor, key):
+            keys = key if isinstance(key, tuple) else (key,)
+            if self._is_recording and keys[0] is None and _is_for_all(tensor) and \
+                    all(each in (Ellipsis, slice(None)) for each in keys[1:]):
+                return tensor
+            return original(tensor, keys if key is None or key is Ellipsis else key)
+
+        return item
+
+    def _taking_count(self, original, function):
+        def operation(*args, **kwargs):
+            result = function(original, *args, **kwargs) if self._is_recording else None
+            return original(*args, **kwargs) if result is None else result
+
+        return operation
+
     def _asking_dispatcher(self, owner, name):
         original = vars(owner)[name]
 
@@ -278,6 +298,83 @@ class Trace:
             return original(variable, *args, **kwargs)
 
         return method
+
+
+# ------------------------------------------------------------------------------- the number of examples
+
+
+def _is_for_all(tensor):
+    """True for rows of an Embedding that are the same for all examples: they have no axis of these.
+
+    In the job's model they have one, so that the axis of length 1 which a script adds is there already.
+    """
+    return getattr(tensor, "_is_for_all", False)
+
+
+class _Counts(list):
+    """A tensor of numbers, of which None is the number of examples of a batch."""
+
+
+def _numbers_of(value):
+    """The numbers as _Counts if the number of examples is among them, else None."""
+    if value is None:
+        return _Counts([None])
+    values = list(value) if isinstance(value, (list, tuple)) else []
+    return _Counts(values) if None in values or isinstance(value, _Counts) else None
+
+
+def _joined_counts(_, xs, axis=0):
+    if not any(isinstance(each, _Counts) for each in xs):
+        return None
+    return _Counts(number for each in xs for number in
+                   (each if isinstance(each, _Counts) else ops.convert_to_numpy(each).tolist()))
+
+
+def _tiled(tile, x, repeats):
+    """A constant that is repeated for each example: it is the same for all."""
+    counts = _numbers_of(repeats)
+    if counts is None or keras.backend.is_keras_tensor(x) or \
+            len(counts) != len(x.shape) or x.shape[0] != 1:
+        return None
+    return tile(x, [1, *counts[1:]])
+
+
+def _broadcast(broadcast_to, x, shape):
+    counts = _numbers_of(shape)
+    if counts is None or keras.backend.is_keras_tensor(x) or \
+            len(counts) == len(x.shape) and x.shape[0] != 1:
+        return None
+    return broadcast_to(x, [1, *counts[1:]])
+
+
+def _repeated(_, x, repeats, axis=None):
+    is_for_all = repeats is None and axis == 0 and not keras.backend.is_keras_tensor(x)
+    return x if is_for_all and x.shape[0] == 1 else None
+
+
+# Operations of Keras that scripts call with the number of examples, ops.shape(x)[0], which is None.
+_OF_COUNTS = {
+    "expand_dims": lambda _, x, axis: x if axis == 0 and _is_for_all(x) else _numbers_of(x),
+    "stack": lambda _, x, axis=0: _numbers_of(x),
+    "convert_to_tensor": lambda _, x, *args, **kwargs: _numbers_of(x),
+    "concatenate": _joined_counts, "tile": _tiled, "broadcast_to": _broadcast, "repeat": _repeated,
+}
+# TensorFlow's functions for which these stand, by their __name__.
+_OF_COUNTS_IN_TENSORFLOW = {
+    "expand_dims_v2": "expand_dims", "stack": "stack", "concat": "concatenate", "tile": "tile",
+    "broadcast_to": "broadcast_to", "repeat": "repeat",
+    "convert_to_tensor_v2_with_dispatch": "convert_to_tensor",
+}
+
+
+def _called_with_count(op, name, args, kwargs):
+    """The result of TensorFlow's function `op` with the number of examples; None if it has no such one."""
+    operation = _OF_COUNTS_IN_TENSORFLOW.get(name)
+    if operation is None:
+        return None
+    bound = inspect.signature(op).bind(*args, **kwargs)
+    values = [value for key, value in bound.arguments.items() if key != "name"]
+    return _OF_COUNTS[operation](getattr(ops, operation), *values)
 
 
 def _depends_on(value, tensors):
@@ -456,6 +553,10 @@ def _dispatch_tensorflow():
             name = getattr(op, "__name__", str(op))
             if _trace.is_symbolic((args, kwargs)):
                 return _called(op, name, args, kwargs, _trace)
+            if _trace.is_recording:
+                result = _called_with_count(op, name, args, kwargs)
+                if result is not None:
+                    return result
             if not _trace.is_recording or not getattr(op, "__module__", "").endswith("random_ops"):
                 return self.NOT_SUPPORTED
             # A random function has failed with the shape of a symbolic tensor.
