@@ -139,7 +139,16 @@ TEST_F(Scarcity, ACoordinatorWithoutRoomEndsAndGoesOnWhereThereIsSome) {
 }
 
 // What a shell or systemd gave to a daemon.
-TEST(AddressSpace, ADaemonWithTooLittleNamesTheLimitAndTheFix) {
+class AddressSpace : public ::testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(CAIRN_THREAD_SANITIZER)
+    GTEST_SKIP() << "a sanitizer reserves terabytes of the address space";
+#endif
+  }
+};
+
+TEST_F(AddressSpace, ADaemonWithTooLittleNamesTheLimitAndTheFix) {
   const TemporaryFolder folder;
   for (const auto& [program, type] :
        {std::pair("coordinator", "chief"), {"ps_server", "ps"}, {"worker", "worker"}}) {
@@ -161,7 +170,7 @@ TEST(AddressSpace, ADaemonWithTooLittleNamesTheLimitAndTheFix) {
   }
 }
 
-TEST(AddressSpace, TheLeastThatIsAllowedIsEnoughToTrain) {
+TEST_F(AddressSpace, TheLeastThatIsAllowedIsEnoughToTrain) {
   const TemporaryFolder folder;
   const std::string job = WriteCountingJob(CountingJob(), folder.path("job"));
   Process::Options options;
