@@ -37,8 +37,11 @@ def examples(count=640):
     return x, (x.sum(1) > 4).astype("int64")
 
 
-def same_as_keras(test, model, compiled, *data, **fit):
-    """Trains the model by both, from the same weights; returns the history of Keras."""
+def same_as_keras(test, model, compiled, *data, batches_per_update=None, **fit):
+    """Trains the model by both, from the same weights; returns the history of Keras.
+
+    batches_per_update: 1 for a batch normalization, which uses the examples of one of them.
+    """
     fit = {"batch_size": 32, "shuffle": False, "verbose": 0, **fit}
     if any(hasattr(each, "__next__") or hasattr(each, "as_numpy_iterator") for each in data):
         del fit["batch_size"]
@@ -48,7 +51,8 @@ def same_as_keras(test, model, compiled, *data, **fit):
     expected = model.get_weights()
     model.set_weights(start)
     model.compile(**compiled)
-    here = cluster.fit(model, *[each() if callable(each) else each for each in data], **fit).history
+    here = cluster.fit(model, *[each() if callable(each) else each for each in data],
+                       batches_per_update=batches_per_update, **fit).history
     test.assertEqual(sorted(here), sorted(there))
     for key in there:
         np.testing.assert_allclose(here[key], there[key], atol=2e-4, rtol=1e-5, err_msg=key)

@@ -23,6 +23,7 @@ from cairn.data import DataFolder, as_arrays, from_batches, is_files, shape_of, 
 from cairn.epochs import EpochLogs, needs_csv
 from cairn.errors import CairnError, NotSupported
 from cairn.objectives import Objectives, are_for_elements
+from cairn.steps import step_of
 from cairn.texts import Lookups
 from cairn.tool import Tool
 
@@ -173,8 +174,11 @@ class Cluster:
             if class_weight is not None:
                 raise NotSupported("class_weight is given, and sample_weight is not one number for each "
                                    "example: multiply it by the weights of the classes")
-        objectives = Objectives(compiled, y, element_weights)
+        step = step_of(model)
+        objectives = Objectives(compiled, y, element_weights, step)
         lookups.cut(texts, inputs, x, objectives, validation[0] if validation else ())
+        if step is not None and (validation_data is not None or validation_split):
+            step.check_validation()
         if not model.built:
             _build_with_texts(model, texts)
         output_names = lookups.output_names
@@ -637,8 +641,9 @@ def _compiled(model):
 
 def _build_with_texts(model, texts):
     """Builds the model around the layers that are built already."""
-    if not model.built:
+    if not model.built and structure.has_call(model):
         model(structure.tensor_of(texts[0][:1]))
+    model.built = True
 
 
 def _training_rows(inputs, validation_split):

@@ -8,98 +8,20 @@ but can compute from another tensor (surrogates.py), is an output, too.
 import contextlib
 import inspect
 import math
-import typing
 
 import keras
 import numpy as np
 from keras.src.trainers import compile_utils
 
-from cairn import surrogates, tracing, translation
+from cairn import surrogates, translation
 from cairn.data import as_arrays, is_files, shape_of
 from cairn.errors import NotSupported
+from cairn.job_outputs import MEAN_OF_OUTPUT, Combined, ScriptOutput, SurrogateOutput, Value
 from cairn.metric_states import StatefulMetric, numbers_of
 from cairn.tensors import MEAN, SUM
 
 ops = keras.ops
-_MEAN_OF_OUTPUT = "wasserstein"  # Of labels that are 1.
 _BATCH = 4096  # Of masks that Keras computes here.
-
-
-class _Value(typing.NamedTuple):
-    """A number that the job's model computes for each example."""
-
-    output: str  # Of the job's model.
-    field: str  # Of compile: "loss", "metrics" or "weighted_metrics".
-    weight: float  # In the loss.
-    report: str  # What fit calls it; empty: nothing.
-
-    @property
-    def loss(self):
-        return {"name": _MEAN_OF_OUTPUT}
-
-    def job_metrics(self, field):
-        """The metric that reports it, if it is none of the losses: a loss has the examples' weights."""
-        return [{"name": _MEAN_OF_OUTPUT, "as": "value"}] if field == self.field else []
-
-    def job_report(self):
-        return f"{self.output}_loss" if self.field == "loss" else f"{self.output}_value"
-
-
-class _SurrogateOutput:
-    """An output of the job's model for what the job does not have otherwise (surrogates.py)."""
-
-    def __init__(self, name, position, given):
-        self.output = name
-        self.position = position  # Of the output of the script's model.
-        self.field, self.weight, self.report = "metrics", 0.0, ""
-        self.loss = given.loss
-        self.labels_of = given.labels
-        self.takes_mask = given.takes_mask
-        self._metrics = []  # (field, the job's metric).
-
-    def be_loss(self, weight, report):
-        self.field, self.weight, self.report = "loss", weight, report
-
-    def add_metrics(self, field, metrics):
-        """Returns their names in the job's reports."""
-        names = []
-        for metric in metrics:
-            name = f"value{len(self._metrics)}"
-            self._metrics.append((field, {**metric, "as": name}))
-            names.append(f"{self.output}_{name}")
-        if self.field != "loss" and metrics:
-            self.field = field
-        return names
-
-    def job_metrics(self, field):
-        return [metric for each, metric in self._metrics if each == field]
-
-    def job_report(self):
-        return f"{self.output}_loss"
-
-
-class _ScriptOutput(typing.NamedTuple):
-    """An output of the script's model, while its loss and metrics are traced."""
-
-    position: int
-    name: str
-    prefix: str  # Of its losses and metrics in reports.
-    tensor: keras.KerasTensor
-    label_input: keras.KerasTensor
-    has_axes: bool  # The label of an example is no single number.
-    trace: tracing.Trace
-    add: typing.Callable  # Adds an output to the job's model.
-
-    def labels(self):
-        return self.label_input if self.has_axes else ops.squeeze(self.label_input, -1)
-
-
-class _Combined(typing.NamedTuple):
-    """A metric whose value follows here from several of the job's."""
-
-    report: str
-    names: list  # In the job's reports.
-    result: typing.Callable
 
 
 def _is_own(thing):
@@ -166,7 +88,13 @@ class Objectives:
     An output without a loss (None) has the weight 0 in the job, and labels of zeros if it has no metrics.
     """
 
-    def __init__(self, compiled, y, weights=None):
+    def __init__(self, compiled, y, weights=None, step=None):
+        self._step = step  # Of an own train_step or compute_loss; None if the model has Keras's.
+        if step is not None:
+            if weights is not None:
+                raise NotSupported("sample_weight of steps, pixels or single outputs, with a train_step or "
+                                   "compute_loss of the script: multiply the loss there")
+            compiled = {**compiled, "loss": None, "loss_weights": None}
         self._compiled = compiled
         self._y = y
         self._weights = weights  # As fit takes them, until the model is traced.
@@ -179,43 +107,56 @@ class Objectives:
         self.whole_inputs = []  # Labels of whole numbers.
         self._stateful = []  # StatefulMetrics.
         self._masks = {}  # By the output of the script's model: its mask, a function of the inputs.
-        self._unmasked = {}  # By the output with a mask: its name in the job.
+        self._renamed = {}  # By the output of the script's model: its name in the job.
+        self._have_masks = set()  # The outputs with a mask, also with one that is gone in a run.
         # While the model is traced, unless the data are files: the first examples, as the job's model
         # takes them, and structure.masks_at_run of these.
         self.rows, self.masks_at_run = None, None
-        self._surrogates = {}  # By the output of the script's model and the key: _SurrogateOutputs.
+        self._surrogates = {}  # By the output of the script's model and the key: a SurrogateOutput.
         self._surrogate_names = {}  # {what the job calls a metric of theirs: what Keras calls it}
         self._with_surrogate = []  # The outputs of the script's model whose loss is one.
-        self._combined = []  # _Combineds.
+        self._combined = []  # Each a Combined.
         self.batch_size = 32  # Of an update.
         self._stands_in = []  # The outputs whose labels are zeros, since nothing takes them.
         self._names = {}
         self.losses = []  # Of the outputs of the job's model.
         self._has_labels = []  # The outputs whose labels are inputs.
+        self._label_inputs = {}  # By the output: the symbolic input.
+        self._reports_loss = True  # Fit reports the loss of the job.
         self._kinds = {}
-        self._shapes = []  # Of the outputs.
+        self._shapes = None  # Of the outputs.
         self._divided = {}  # By the output of a penalty: it is divided by the size of the batch.
         self.output_names = []
         losses = keras.tree.flatten(compiled.get("loss"))
         metrics = keras.tree.flatten([compiled.get("metrics"), compiled.get("weighted_metrics")])
         self._divides_by_weights = any(
             getattr(each, "reduction", None) == translation.DIVIDED_BY_WEIGHTS for each in losses)
-        self.are_own = self.has_weights or any(map(is_own_loss, losses)) or \
+        self.are_own = step is not None or self.has_weights or any(map(is_own_loss, losses)) or \
             any(map(_own_metric, metrics)) or any(map(surrogates.loss_needs, losses))
 
     # ------------------------------------------------------------------------------------- tracing
 
-    def without_masks(self, outputs, inputs):
-        """The model's symbolic outputs. Masks are left to the Surrogates of losses and metrics."""
+    @property
+    def has_train_step(self):
+        return self._step is not None and self._step.has_train_step
+
+    def job_outputs_of(self, outputs, inputs):
+        """The model's symbolic outputs as the job's. Masks are left to Surrogates of losses and metrics."""
         unmasked = list(outputs)
+        for i, each in enumerate(outputs):
+            operation = each._keras_history.operation
+            if isinstance(operation, keras.Model):  # In the job its last layer has this output.
+                self._renamed[i] = f"{operation.name}_output"
+                unmasked[i] = keras.layers.Identity(name=self._renamed[i])(each)
         symbolic = {i: each._keras_mask for i, each in enumerate(outputs)
                     if getattr(each, "_keras_mask", None) is not None}
         at_run = self.masks_at_run() if symbolic and self.masks_at_run else None
         for i, mask in symbolic.items():
             name = outputs[i]._keras_history.operation.name
             unmasked[i] = ops.multiply(outputs[i], 1.0)
-            self._unmasked[i] = f"{name}_unmasked"
-            unmasked[i]._keras_history.operation.name = self._unmasked[i]
+            self._renamed[i] = f"{name}_unmasked"
+            unmasked[i]._keras_history.operation.name = self._renamed[i]
+            self._have_masks.add(i)
             if at_run and at_run[i] is None:
                 continue
             self._masks[i] = keras.Function(inputs, mask)
@@ -227,15 +168,17 @@ class Objectives:
                                    f"weights of 0 for the steps that do not count")
         return unmasked
 
-    def trace(self, outputs, names, trace, penalties):
+    def trace(self, outputs, names, trace, penalties, x, y_pred):
         """(inputs, outputs) of the job's model besides those of the script's.
 
         outputs: the model's symbolic outputs, with `names`. penalties: [(name, value)] of add_loss.
+        x, y_pred: for an own step, as the script's model takes its inputs and returns its outputs.
         """
         inputs, values = [], []
         self._shapes = [tuple(each.shape[1:]) for each in outputs]
-        if self._y is None and self.are_own:
+        if self._y is None and self.are_own and self._step is None:
             raise NotSupported("y is missing, which the loss takes")
+        y = self._y
         self._note_labels(names)
         self._weight_shapes = {i: shape_of(each)[1:] or (1,) for i, each in
                                enumerate(self._weights_of("sample_weight", self._weights, names))
@@ -248,14 +191,48 @@ class Objectives:
             values.append(value)
             self._values.append(about)
 
+        if self._step is not None:
+            labels = self._labels_for_step(y, outputs, names, inputs)
+            loss, reports = self._step.trace(trace, x, labels, y_pred, bool(penalties))
+            self._reports_loss = "loss" in reports and reports["loss"] is None
+            if not self._step.updates_compiled:
+                self._compiled = {**self._compiled, "metrics": None, "weighted_metrics": None}
+            for name, value in reports.items():
+                if value is not None:
+                    add(_of_one_value(value), Value(f"step_{name}", "metrics", 0.0, name))
+            penalties = [*penalties, ("step", loss, False)]
         if self.are_own:
             self._trace_functions(outputs, names, trace, inputs, add)
         for i, (name, value, is_divided) in enumerate(penalties):
             if value.shape:
                 value = ops.sum(value)
-            add(value, _Value(f"add_loss_of_{name}_{i}", "loss", 1.0, ""))
+            add(value, Value(f"add_loss_of_{name}_{i}", "loss", 1.0, ""))
             self._divided[self._values[-1].output] = is_divided
         return inputs, values
+
+    def _labels_for_step(self, y, outputs, names, inputs):
+        """The symbolic labels for an own step, as fit takes them; adds their inputs."""
+        if y is None:
+            return None
+        if self._have_masks:
+            raise NotSupported(f"output {names[min(self._have_masks)]} has a mask, which a train_step or "
+                               f"compute_loss of the script gets: use an Embedding without mask_zero")
+        labels = {}
+        for i, (name, shape) in enumerate(zip(names, self._label_shapes)):
+            tensor = self._labels_input(i, name, inputs)
+            labels[name] = tensor if shape else ops.squeeze(tensor, -1)
+        if isinstance(y, dict):
+            return {name: labels[name] for name in y}
+        several = list(labels.values())
+        return type(y)(several) if isinstance(y, (list, tuple)) else several[0]
+
+    def _labels_input(self, i, name, inputs):
+        """The input with the labels of output i; adds it to `inputs` unless it is there."""
+        if i not in self._label_inputs:
+            self._label_inputs[i] = keras.Input(self._label_shapes[i] or (1,), name=f"{name}_labels")
+            inputs.append(self._label_inputs[i])
+            self._has_labels.append(i)
+        return self._label_inputs[i]
 
     def _note_labels(self, names):
         """Notes what is needed of y, whose arrays may then end."""
@@ -301,13 +278,11 @@ class Objectives:
             if not self._is_traced(losses[i], i) and not own and not surrogate and i not in self._masks:
                 continue
             shape = self._label_shapes[i]
-            given = keras.Input(shape or (1,), name=f"{name}_labels")
-            inputs.append(given)
-            self._has_labels.append(i)
+            given = self._labels_input(i, name, inputs)
             self._check_weights_of(i, name, given_metrics["weighted_metrics"], surrogate)
             if i in self._weight_shapes:
                 inputs.append(keras.Input(self._weight_shapes[i], name=f"{name}_weights"))
-            output = _ScriptOutput(i, name, "" if len(names) == 1 else name + "_", tensor, given,
+            output = ScriptOutput(i, name, "" if len(names) == 1 else name + "_", tensor, given,
                                    bool(shape), trace, add)
             report = f"{output.prefix}loss" if len(self._with_loss) > 1 else ""
             if i in self._masks and losses[i] is not None:
@@ -315,7 +290,7 @@ class Objectives:
             elif self._is_traced(losses[i], i):
                 weight = inputs[-1] if i in self._weight_shapes else None
                 add(self._loss_of(losses[i], output.labels, tensor, trace, weight),
-                    _Value(f"{name}_objective", "loss", weights[i], report))
+                    Value(f"{name}_objective", "loss", weights[i], report))
             if surrogate:
                 [about] = self._trace_surrogate(surrogate, output)
                 about.be_loss(weights[i], report)
@@ -344,7 +319,7 @@ class Objectives:
         else:
             value = _traced(f"metric {name}", output.trace,
                             lambda: metric(output.labels(), output.tensor))
-            output.add(value, _Value(f"{output.name}_{field}_{name}", field, 0.0, report))
+            output.add(value, Value(f"{output.name}_{field}_{name}", field, 0.0, report))
 
     def _is_masked(self, metric, position):
         """True if Keras leaves masked positions of the output out of the metric, an object."""
@@ -398,14 +373,14 @@ class Objectives:
         return found
 
     def _trace_surrogate(self, surrogate, output):
-        """The _SurrogateOutputs of a Surrogate, for a _ScriptOutput."""
+        """Each SurrogateOutput of a Surrogate, for a ScriptOutput."""
         traced = []
         for each in surrogate.outputs:
             key = output.position, *each.key
             if key not in self._surrogates:
                 with output.trace.recording():
                     value = each.compute(output.labels(), output.tensor)
-                about = _SurrogateOutput(f"{output.name}_surrogate{len(self._surrogates)}",
+                about = SurrogateOutput(f"{output.name}_surrogate{len(self._surrogates)}",
                                          output.position, each)
                 self._surrogates[key] = about
                 output.add(value, about)
@@ -432,7 +407,7 @@ class Objectives:
         if surrogate.result is None:
             self._surrogate_names[names[0]] = report
         else:
-            self._combined.append(_Combined(report, names, surrogate.result))
+            self._combined.append(Combined(report, names, surrogate.result))
 
     def _trace_states(self, metric, name, report, field, output):
         """Traces update_state of a metric of the script."""
@@ -451,7 +426,7 @@ class Objectives:
             if not keras.backend.is_keras_tensor(number):
                 return float(number)
             output_name = f"{name}_{variable.name}_{len(self._values)}"
-            output.add(number, _Value(output_name, field, 0.0, ""))
+            output.add(number, Value(output_name, field, 0.0, ""))
             return output_name
 
         states = []
@@ -544,7 +519,7 @@ class Objectives:
 
     @property
     def job_outputs(self):
-        return [*(self._unmasked.get(i, name) for i, name in enumerate(self.output_names)),
+        return [*(self._renamed.get(i, name) for i, name in enumerate(self.output_names)),
                 *(each.output for each in self._values)]
 
     def fields(self, output_names, shapes):
@@ -558,7 +533,7 @@ class Objectives:
             self.losses = fields["loss"] if isinstance(fields["loss"], list) else [fields["loss"]]
             self._compiled = self._y = None
             return fields
-        if not self._shapes:  # Nothing was traced.
+        if self._shapes is None:  # Nothing was traced.
             self._shapes = shapes
             self._note_labels(output_names)
         losses, weights = self._losses(output_names)
@@ -578,7 +553,7 @@ class Objectives:
             else:
                 has_metrics = any(known.values())
                 loss = ("sparse_categorical_crossentropy" if self._is_sparse(i) else
-                        "mean_squared_error") if has_metrics else _MEAN_OF_OUTPUT
+                        "mean_squared_error") if has_metrics else MEAN_OF_OUTPUT
                 self._stands_in += [] if has_metrics else [i]
             fields["loss"].append(loss)
             fields["loss_weights"].append(weights[i] if is_known else 0.0)
@@ -612,7 +587,7 @@ class Objectives:
         """{what the job calls a loss or metric: what Keras calls it}, without what Keras has not."""
         is_one = len(self.output_names) == 1
         reports_losses = len(self._with_loss) > 1
-        names = {"loss": "loss", **self._surrogate_names}
+        names = {**({"loss": "loss"} if self._reports_loss else {}), **self._surrogate_names}
         for i, (output, job_output) in enumerate(zip(self.output_names, self.job_outputs)):
             if reports_losses and losses[i] is not None and not self._is_traced(losses[i], i) and \
                     i not in self._with_surrogate:
@@ -692,7 +667,7 @@ class Objectives:
         ones = np.broadcast_to(np.float32(1), (examples, 1))
         masks = {i: _mask_of(mask, labels[i], inputs) for i, mask in self._masks.items()}
         return [*outputs, *(self._surrogate_labels(each, labels, masks)
-                            if isinstance(each, _SurrogateOutput) else ones for each in self._values)]
+                            if isinstance(each, SurrogateOutput) else ones for each in self._values)]
 
     def _surrogate_labels(self, surrogate, labels, masks):
         array = labels[surrogate.position]

@@ -7,6 +7,7 @@ run once on symbolic tensors, and the layers of Keras that they call take their 
 import contextlib
 import inspect
 import json
+import operator
 import typing
 
 import keras
@@ -132,8 +133,15 @@ def masks_at_run(model, structure, rows):
     return [None if each is None else keras.ops.convert_to_numpy(each).astype(bool) for each in masks]
 
 
+def has_call(model):
+    """False for a model whose train_step calls its layers, and which has no outputs."""
+    return type(model).call is not keras.Model.call
+
+
 def build(model, tensors, x):
     """Creates the variables of a model that has none yet."""
+    if not has_call(model):
+        return
     if isinstance(model, keras.Sequential):
         model.build((None, *tensors[0].shape[1:]))
     else:
@@ -157,14 +165,13 @@ def output_names(model):
     return list(functional.output_names)
 
 
-def check(model, methods=("train_step", "test_step", "compute_loss", "compute_metrics")):
+def check(model, methods=("test_step", "compute_metrics")):
     """Raises for a model that has one of `methods` instead of Keras's own."""
     for method in methods:
         if getattr(type(model), method) is not getattr(keras.Model, method):
             raise NotSupported(f"{type(model).__name__} has its own {method}: its Python code cannot "
-                               f"run on the cluster; a job computes the model's layers and "
-                               f"compile's loss and metrics. Remove it, and give another loss to "
-                               f"compile or to add_loss")
+                               f"run on the cluster; a job computes the model's layers, and the "
+                               f"loss and metrics of compile, compute_loss or train_step")
 
 
 def _takes_arrays(operation):
@@ -183,6 +190,9 @@ def needs_rebuild(model):
         return True
     if any(masks.of(output) is not None for output in model.outputs):
         return True
+    last = [output._keras_history.operation for output in model.outputs]
+    if len(last) > 1 and any(isinstance(each, keras.Model) for each in last):
+        return True
     if isinstance(model, keras.Sequential):
         return any(None in tensor.shape[1:] for tensor in model.inputs)
     if any(map(_takes_arrays, model.operations)) or any(map(masks.has_others, model.operations)):
@@ -191,18 +201,24 @@ def needs_rebuild(model):
         any(None in tensor.shape[1:] for tensor in model.inputs)
 
 
+class _AsksForTraining(Exception):
+    """The code of a layer has a condition on `training`."""
+
+    def __init__(self, layer):
+        super().__init__(layer)
+        self.layer = layer
+
+
 class _Training:
     """The argument `training` of an own layer while it is inlined: the job trains and evaluates."""
 
     def __init__(self, layer):
         self._layer = layer
 
-    def _fails(self, *_):
-        raise NotSupported(f"{type(self._layer).__name__} computes something else with training=True, "
-                           f"which only Keras's layers can: call a Dropout, GaussianNoise or "
-                           f"BatchNormalization in it, without a condition on training")
+    def _asks(self, *_):
+        raise _AsksForTraining(self._layer)
 
-    __bool__ = __eq__ = __ne__ = __int__ = __float__ = __array__ = _fails
+    __bool__ = __eq__ = __ne__ = __int__ = __float__ = __array__ = _asks
     __hash__ = object.__hash__
 
 
@@ -227,6 +243,10 @@ class _Inlined(contextlib.ContextDecorator):
         self._ones = {}  # By shape: the input.
         # Of add_loss and activity_regularizer: (layer's name, symbolic value, divided by the batch).
         self.penalties = []
+        self._trains = None  # What the code of an own layer gets that asks for training.
+        self._is_training = None  # The tensor that is 1 in training, else 0.
+        self._whole = None  # (the model, its inputs, its outputs), while an own step runs.
+        self.calls_whole = False  # The step has called the model with its inputs.
         self.trace = tracing.Trace(self._noise)
 
     def __enter__(self):
@@ -261,9 +281,31 @@ class _Inlined(contextlib.ContextDecorator):
         reduce = {"sum": keras.ops.sum, "none": lambda each: each, None: lambda each: each}
         return reduce.get(loss.reduction, keras.ops.mean)(values)
 
+    @contextlib.contextmanager
+    def in_step_of(self, model, inputs, outputs):
+        """Inside, training=True is no argument: a step is for training.
+
+        A call of the model with its inputs returns `outputs`, which have been computed.
+        """
+        self._whole = model, inputs, outputs
+        try:
+            yield
+        finally:
+            self._whole = None
+
     def _of(self, layer, call, args, kwargs):
         if id(layer) in self._skipped:
             return args[0]
+        if (self._whole or self._trains) and kwargs.get("training") is True:
+            kwargs = {key: value for key, value in kwargs.items() if key != "training"}
+        if self._trains is False and kwargs.get("training") is None and \
+                "training" in inspect.signature(layer.call).parameters:
+            kwargs = {**kwargs, "training": False}
+        if self._whole and layer is self._whole[0]:
+            given, known = map(keras.tree.flatten, (args[0], self._whole[1]))
+            if len(given) == len(known) and all(map(operator.is_, given, known)):
+                self.calls_whole = True
+                return self._whole[2]
         args, kwargs = self.trace.symbolic(args), self.trace.symbolic(kwargs)
         symbolic = self.trace.is_symbolic((args, kwargs))
         if isinstance(layer, keras.layers.Embedding) and not symbolic:
@@ -278,7 +320,7 @@ class _Inlined(contextlib.ContextDecorator):
         # The code of this layer takes the mask as a tensor.
         is_mean = isinstance(layer, keras.layers.GlobalAveragePooling1D)
         if symbolic and (self._is_open(layer) or has_own_mask and is_mean):
-            return self._regularized(layer, run(layer, args, kwargs, self.trace))
+            return self._regularized(layer, self.run(layer, args, kwargs))
         args, kwargs = _without_training(args, kwargs)
         with self.trace.recording(False):
             if symbolic and isinstance(layer, keras.layers.MultiHeadAttention):
@@ -288,6 +330,50 @@ class _Inlined(contextlib.ContextDecorator):
             if has_own_mask:
                 masks.refuse(layer)
             return call(layer, *args, **kwargs)
+
+    def run(self, layer, args, kwargs):
+        """As the function `run`. Code that asks for training is run for both: the job chooses."""
+        count = len(self.penalties)
+        given = [each for each in keras.tree.flatten([args, kwargs])
+                 if keras.backend.is_keras_tensor(each)]
+        before = [masks.of(each) for each in given]
+        try:
+            return run(layer, args, kwargs, self.trace)
+        except _AsksForTraining as asked:
+            if asked.layer is not layer:
+                raise
+        outputs, penalties = [], []
+        for trains in True, False:
+            del self.penalties[count:]
+            for each, mask in zip(given, before):
+                if masks.of(each) is not mask:
+                    each._keras_mask = mask
+            outer, self._trains = self._trains, trains
+            try:
+                outputs.append(run(layer, args, {**kwargs, "training": trains}, self.trace))
+            finally:
+                self._trains = outer
+            penalties.append(self.penalties[count:])
+        if len(penalties[0]) != len(penalties[1]):
+            raise NotSupported(f"{type(layer).__name__} calls add_loss in training only, or in inference "
+                               f"only: in a job it counts in both")
+        self.penalties[count:] = penalties[0]
+        return keras.tree.map_structure(self._chosen, *outputs)
+
+    def _chosen(self, trained, inferred):
+        """The first one in training, else the second one."""
+        if trained is inferred:
+            return trained
+        if self._is_training is None:
+            # The brightness of a black image, which becomes white in training.
+            image = self._input("black", np.zeros((1, 1, 1), np.float32))
+            with self.trace.recording(False):
+                self._is_training = keras.layers.RandomBrightness([1.0, 1.0], [0.0, 1.0])(image)
+        trains = keras.ops.reshape(self._is_training, (-1, *[1] * (len(trained.shape) - 1)))
+        chosen = trains * trained + (1.0 - trains) * inferred
+        if masks.of(trained) is not None:
+            chosen._keras_mask = masks.of(trained)
+        return chosen
 
     def _is_open(self, layer):
         if isinstance(layer, keras.Model) and _is_keras(layer):
@@ -397,9 +483,11 @@ def run(layer, args, kwargs, trace):
 def _traced(model, inlined, structure):
     """The symbolic outputs of the model."""
     packed = keras.tree.pack_sequence_as(structure, inlined.inputs)
+    if not has_call(model):
+        return []
     try:
         with inlined:
-            outputs = inlined._regularized(model, run(model, [packed], {}, inlined.trace))
+            outputs = inlined._regularized(model, inlined.run(model, [packed], {}))
             inlined.penalize_weights()
             return outputs
     except NotSupported:
@@ -423,6 +511,14 @@ def _owners(model, weights, opened):
                                f"and is used outside of it")
         found.append(owner)
     return found
+
+
+def _refuse_second_call(model):
+    """Raises if the job may not compute the outputs besides what train_step computes."""
+    for layer in model._flatten_layers():
+        if isinstance(layer, keras.layers.BatchNormalization) and layer.trainable:
+            raise NotSupported(f"train_step of {type(model).__name__} does not call the model with its "
+                               f"inputs, and layer {layer.name} would update its moving averages twice")
 
 
 class Rebuilt(typing.NamedTuple):
@@ -462,9 +558,14 @@ def rebuild(model, tensors, structure, objectives, skipped=()):
         flat = [tensor if tensor._keras_history.operation.name == name else
                 keras.layers.Identity(name=name)(tensor) for name, tensor in zip(names, flat)]
     names = [tensor._keras_history.operation.name for tensor in flat]
-    flat = objectives.without_masks(flat, tensors)
-    with inlined:
-        labels, values = objectives.trace(flat, names, inlined.trace, inlined.penalties)
+    flat = objectives.job_outputs_of(flat, tensors)
+    packed = keras.tree.pack_sequence_as(structure, list(tensors))
+    predictions = keras.tree.pack_sequence_as(outputs, flat) if flat else None
+    with inlined, inlined.in_step_of(model, packed, predictions):
+        labels, values = objectives.trace(flat, names, inlined.trace, inlined.penalties, packed,
+                                          predictions)
+    if objectives.has_train_step and not inlined.calls_whole and flat:
+        _refuse_second_call(model)
     trace = inlined.trace
     try:
         functional = keras.Model([*inlined.inputs, *labels, *trace.inputs], [*flat, *values],

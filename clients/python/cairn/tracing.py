@@ -27,6 +27,21 @@ _RANDOM = ("normal", "uniform", "truncated_normal", "binomial", "beta", "gamma",
 _trace = None  # The Trace that records now.
 
 
+@contextlib.contextmanager
+def patched(owner, name, value):
+    """Inside, the attribute of a class, module or object is `value`."""
+    is_there = name in vars(owner)
+    before = vars(owner).get(name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        if is_there:
+            setattr(owner, name, before)
+        else:
+            delattr(owner, name)
+
+
 class Trace:
     """While it is entered, weights of own layers are symbolic tensors, if it is recording.
 
@@ -97,11 +112,7 @@ class Trace:
         self._stack.close()
 
     def _set(self, owner, name, value):
-        if name in vars(owner):
-            self._stack.callback(setattr, owner, name, vars(owner)[name])
-        else:
-            self._stack.callback(delattr, owner, name)
-        setattr(owner, name, value)
+        self._stack.enter_context(patched(owner, name, value))
 
     @property
     def is_recording(self):
