@@ -227,6 +227,14 @@ class Fit(unittest.TestCase):
         expected = model.predict([tf.constant(city[:, None]), size], verbose=0)
         np.testing.assert_allclose(cluster.predict(model, [city, size]), expected, atol=1e-5)
 
+    def test_gradients_that_the_optimizer_accumulates(self):
+        x, y = examples()
+        for optimizer in (keras.optimizers.Adam(0.01, gradient_accumulation_steps=4),
+                          keras.optimizers.SGD(0.1, momentum=0.9, clipnorm=0.1, weight_decay=0.01,
+                                               gradient_accumulation_steps=2)):
+            same_as_keras(self, network(), {"optimizer": optimizer, "metrics": ["accuracy"],
+                                            "loss": "sparse_categorical_crossentropy"}, x, y, epochs=3)
+
     def test_workers_share_the_steps_of_an_epoch(self):
         """Of 70 examples the last batch has 6, which two workers share if they can."""
         x, y = examples(70)
@@ -499,8 +507,15 @@ class Errors(unittest.TestCase):
         self.refused("save_freq", callbacks=[keras.callbacks.ModelCheckpoint("a.keras",
                                                                              save_freq=10)])
         self.refused("optimizer Adafactor ", network(optimizer=keras.optimizers.Adafactor()))
-        self.refused("gradient_accumulation_steps", network(
-            optimizer=keras.optimizers.SGD(gradient_accumulation_steps=2)))
+        self.refused("are no multiple of 3 batches", network(
+            optimizer=keras.optimizers.SGD(gradient_accumulation_steps=3)))
+        self.refused("gradient_accumulation_steps with use_ema", network(
+            optimizer=keras.optimizers.SGD(gradient_accumulation_steps=2, use_ema=True)))
+        self.refused("gradient_accumulation_steps with use_ema, or with a schedule", network(
+            optimizer=keras.optimizers.SGD(keras.optimizers.schedules.CosineDecay(0.1, 10),
+                                           gradient_accumulation_steps=2)))
+        self.refused("not supported with a strategy other than 'sync'", network(
+            optimizer=keras.optimizers.SGD(gradient_accumulation_steps=2)), strategy="async")
         self.refused("reduction", network(
             loss=keras.losses.SparseCategoricalCrossentropy(reduction=None)))
         self.refused("remove_diagonal", network(loss=keras.losses.Circle(remove_diagonal=False)))

@@ -199,7 +199,9 @@ class Cluster:
             examples = int(math.floor(examples * (1.0 - validation_split)))
         # As in Keras, the batches of an epoch divide the data.
         batch_size = int(batch_size or (math.ceil(examples / steps_per_epoch) if steps_per_epoch else 32))
-        parts = self._strategy(job, strategy, window, batches_per_update, batch_size,
+        batch_size, accumulated = translation.accumulated(
+            model.optimizer, batch_size, examples, strategy, (steps_per_epoch, batches_per_update))
+        parts = self._strategy(job, strategy, window, batches_per_update or accumulated, batch_size,
                                examples if steps_per_epoch else None)
         rates = translation.scheduled_rates(callbacks, job["optimizer"]["learning_rate"],
                                             range(initial_epoch, epochs))

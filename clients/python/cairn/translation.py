@@ -329,6 +329,24 @@ def objective_fields(compiled, output_names, shapes):
 # ------------------------------------------------------------------------- optimizers and schedules
 
 
+def accumulated(optimizer, batch_size, examples, strategy, others):
+    """(the size of the batch of an update, batches_per_update) with gradient_accumulation_steps.
+
+    (batch_size, None) without. others: steps_per_epoch and batches_per_update of fit.
+    """
+    count = getattr(optimizer, "gradient_accumulation_steps", None)
+    if not count:
+        return batch_size, None
+    what = f"the optimizer has gradient_accumulation_steps={count}"
+    if strategy != "sync" or any(each is not None for each in others):
+        raise NotSupported(f"{what}: it is not supported with a strategy other than 'sync', with "
+                           f"steps_per_epoch and with batches_per_update, which means the same")
+    if examples % (count * batch_size):
+        raise NotSupported(f"{what}, and {examples} examples are no multiple of {count} batches of "
+                           f"{batch_size}: an update would go on in the next epoch")
+    return count * batch_size, count
+
+
 def own_schedule(optimizer):
     """The optimizer's schedule if it is of a class of the script; else None."""
     schedule = getattr(optimizer, "_learning_rate", None)
@@ -423,11 +441,13 @@ def optimizer_field(optimizer, weights):
     with serializable(optimizer):
         config = optimizer.get_config()
     what = f"optimizer {name}"
-    if config.get("gradient_accumulation_steps"):
-        raise NotSupported(f"{what}: gradient_accumulation_steps is not supported; use "
-                           f"fit(strategy='sync', batches_per_update=...)")
     schedule = getattr(optimizer, "_learning_rate", None)
     rate = config.pop("learning_rate")
+    if config.pop("gradient_accumulation_steps") and (not isinstance(rate, float) or
+                                                      config.get("use_ema")):
+        raise NotSupported(f"{what}: gradient_accumulation_steps with use_ema, or with a schedule of the "
+                           f"learning rate, which Keras asks with the number of batches, is not "
+                           f"supported; use fit(strategy='sync', batches_per_update=...)")
     if own_schedule(optimizer):
         rate = {}  # rates_of_updates has it.
     elif isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
