@@ -195,6 +195,7 @@ class Transformers(unittest.TestCase):
             "repeat": lambda n, t: ops.repeat(lower(t)[None], n, axis=0),
             "tril": lambda n, t: ops.tril(ops.ones((t, t))),
             "not causal": lambda n, t: ops.triu(ops.ones((1, t, t)), k=-2) == 0,
+            "of heads": lambda n, t: ops.stack([ops.tril(ops.ones((t, t))), ops.eye(t)])[None],
         }
         for name, way in ways.items():
             class Causal(layers.Layer):

@@ -165,18 +165,15 @@ def refuse(layer):
 # -------------------------------------------------------------------------------------- attention
 
 
-def call_attention(layer, call, args, kwargs, constant):
-    """A MultiHeadAttention, whose own masks become its attention_mask.
-
-    call: Keras's call. constant: makes an input of an array that is the same for each example.
-    """
+def call_attention(layer, call, args, kwargs):
+    """A MultiHeadAttention, whose own masks become its attention_mask. call: Keras's call."""
     bound = inspect.signature(layer.call).bind(*args, **kwargs)
     given = bound.arguments
     tensors = [given[name] for name in ("query", "value", "key") if given.get(name) is not None]
     masks = _own_masks(layer, given, tensors)
     mask = given.pop("attention_mask", None)
     if mask is not None and not keras.backend.is_keras_tensor(mask):
-        mask = _constant_mask(layer, given, mask, constant)
+        mask = _constant_mask(layer, given, mask)
     if mask is not None:
         if masks and len(mask.shape) > 3:
             raise NotSupported(f"layer {layer.name} ({type(layer).__name__}): an attention_mask with an "
@@ -237,7 +234,7 @@ def _own_masks(layer, given, tensors):
     return masks
 
 
-def _constant_mask(layer, given, mask, constant):
+def _constant_mask(layer, given, mask):
     """The symbolic attention mask for one that is the same for all examples; None if it masks nothing."""
     numbers = ops.convert_to_numpy(mask).astype(bool)
     if numbers.ndim > 2:
@@ -253,4 +250,7 @@ def _constant_mask(layer, given, mask, constant):
                       np.tri(*steps, dtype=bool)):
         given["use_causal_mask"] = True
         return None
-    return constant("attention_mask", numbers.astype(np.float32))
+    # A sum with a tensor of examples: as an input of its own, the data would have it for each of them.
+    zeros = ops.zeros_like(given["query"][:, :1, :1])
+    zeros = ops.expand_dims(zeros, 1) if numbers.ndim == 3 else zeros
+    return zeros + numbers.astype(np.float32)

@@ -324,7 +324,7 @@ class _Inlined(contextlib.ContextDecorator):
         args, kwargs = _without_training(args, kwargs)
         with self.trace.recording(False):
             if symbolic and isinstance(layer, keras.layers.MultiHeadAttention):
-                return masks.call_attention(layer, call, args, kwargs, self._input)
+                return masks.call_attention(layer, call, args, kwargs)
             if has_own_mask and isinstance(layer, (keras.layers.RNN, keras.layers.Bidirectional)):
                 return masks.call_recurrent(layer, call, args, kwargs)
             if has_own_mask:
