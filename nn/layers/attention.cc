@@ -12,12 +12,6 @@ namespace {
 
 constexpr int64_t kWidthMax = int64_t{1} << 20;
 
-// The shape of an attention mask of 2 or 3 axes, with that of the heads.
-Shape WithHeads(Shape mask) {
-  if (mask.size() == 2) mask.insert(mask.begin(), 1);
-  return mask;
-}
-
 // True if each axis is 1 or that of the scores.
 bool FitsScores(const Shape& mask, const Shape& scores) {
   bool fits = mask.size() == scores.size();
@@ -28,8 +22,6 @@ bool FitsScores(const Shape& mask, const Shape& scores) {
 }
 
 }  // namespace
-
-Shape AttentionLayer::mask_shape() const { return WithHeads(inputs()[mask_input()].shape); }
 
 AttentionLayer::Arguments AttentionLayer::ReadArguments(LayerConfig& config) {
   Arguments arguments;

@@ -46,7 +46,7 @@ class AttentionLayer : public Layer {
   // The index of the attention mask; -1 if there is none. Its shape is that of the scores of an
   // example, (heads, steps, positions), with an axis of length 1 where it is the same for all.
   int mask_input() const { return arguments_.has_mask ? sequences() : -1; }
-  Shape mask_shape() const;
+  Shape mask_shape() const { return WithHeads(inputs()[mask_input()].shape); }
   int64_t steps() const { return inputs()[0].shape[0]; }
   int64_t positions() const { return inputs()[1].shape[0]; }
 
@@ -70,6 +70,11 @@ class AttentionLayer : public Layer {
                  const Arguments& arguments)
       : Layer(std::move(base), std::move(output), std::move(variables)), arguments_(arguments) {}
   static Arguments ReadArguments(LayerConfig& config);
+  // The shape of an attention mask of 2 or 3 axes, with that of the heads.
+  static Shape WithHeads(Shape mask) {
+    if (mask.size() == 2) mask.insert(mask.begin(), 1);
+    return mask;
+  }
   int sequences() const {
     return static_cast<int>(inputs().size()) - (arguments_.has_mask ? 1 : 0);
   }
