@@ -188,8 +188,15 @@ class Calculator final : public GraphWriter {
     return New(std::move(result));
   }
   std::string Activate(const Activation& activation, const std::string& x) override {
-    const Value from = Of(x);
-    return New({from.shape, ReferenceActivation(activation, from.shape.back(), from.numbers)});
+    Value from = Of(x);
+    const int64_t width = from.shape.back();
+    if (activation.kind == Activation::Kind::kSoftmax) {  // As those that compute the operator do.
+      for (auto row = from.numbers.begin(); row != from.numbers.end(); row += width) {
+        const double largest = *std::max_element(row, row + width);
+        for (auto number = row; number != row + width; ++number) *number -= largest;
+      }
+    }
+    return New({from.shape, ReferenceActivation(activation, width, from.numbers)});
   }
   std::string IsNot(const std::string& x, float value) override {
     return Elements(x, Scalar(value), [](double a, double b) { return a != b ? 1.0 : 0.0; });
