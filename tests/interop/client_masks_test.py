@@ -178,6 +178,31 @@ class Transformers(unittest.TestCase):
             model = keras.Model([source, target], layers.Dense(IDS, activation="softmax")(decoded))
             check(self, model, loss, [self.ids, self.target[:, :-1]], self.target[:, 1:])
 
+    def test_a_mask_that_is_an_argument(self):
+        class Counted(layers.Layer):
+            def __init__(self, steps):
+                super().__init__()
+                self.tokens, self.positions = layers.Embedding(IDS, WIDTH), layers.Embedding(steps, WIDTH)
+
+            def call(self, ids):
+                return self.tokens(ids) + self.positions(ops.cumsum(ops.ones_like(ids), axis=-1) - 1)
+
+        class Block(layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.own, self.cross = layers.MultiHeadAttention(2, 4), layers.MultiHeadAttention(2, 4)
+                self.norm = layers.LayerNormalization()
+
+            def call(self, target, source, source_mask):
+                target = self.norm(target + self.own(target, target, use_causal_mask=True))
+                return self.norm(target + self.cross(target, source, attention_mask=source_mask[:, None, :]))
+
+        source, target = (keras.Input((None,), dtype="int32") for _ in range(2))
+        x = Block()(target=Counted(5)(target), source=Counted(STEPS)(source),
+                    source_mask=ops.not_equal(source, 0))
+        model = keras.Model([source, target], layers.Dense(IDS, activation="softmax")(x))
+        check(self, model, SPARSE, [self.ids, self.target[:, :-1]], self.target[:, 1:])
+
     def test_layers_that_keep_the_scores(self):
         model = Tutorial()
         data = [self.ids, self.target[:, :-1]]

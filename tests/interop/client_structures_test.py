@@ -35,7 +35,8 @@ class Structures(unittest.TestCase):
         rows = ops.reshape(ops.transpose(x, (0, 3, 1, 2)), (-1, 4, 16))
         parts = [ops.mean(x, axis=(1, 2)), ops.max(rows, axis=1), ops.sum(x, axis=-1)[:, 1],
                  ops.squeeze(ops.expand_dims(rows[:, -1, 2:5], 1), 1), ops.tanh(rows[:, 0]),
-                 ops.mean(x, axis=2, keepdims=True)[:, 0, 0]]
+                 ops.mean(x, axis=2, keepdims=True)[:, 0, 0], ops.cumsum(rows, axis=1)[:, -1, :3],
+                 ops.cumsum(rows[:, 1], axis=-1)[:, :2]]
         x = ops.concatenate(parts, axis=-1)
         left, right = layers.Dense(5)(x), layers.Dense(5)(x)
         x = ops.abs(left - right) + (left ** 2) / 10.0 + -right * left

@@ -498,6 +498,20 @@ def _product_of(op):
     return op.fails(f"of shapes {left.shape} and {right.shape}")
 
 
+def _cumsum(op, tensor):
+    """The product with a matrix of ones and zeros."""
+    if op.config.get("axis") is None or tensor.rank > 2:
+        op.fails("without an axis, or of a tensor with more than two axes for each example")
+    [axis] = op.axes(op.config["axis"], tensor)
+    op.must_be_of_examples(tensor)
+    size = tensor.shape[axis]
+    ones = op.weights.constant([[float(i <= j) for j in range(size)] for i in range(size)])
+    rows = op.permute(tensor, [1, 0]) if axis < tensor.rank - 1 else tensor
+    sums = op.add("Dot", {"axes": [tensor.rank, 1]}, [rows, ones], rows.shape, tensor.rank)
+    sums = op.permute(sums, [1, 0]) if axis < tensor.rank - 1 else sums
+    return op.as_whole(sums, tensor.is_whole)
+
+
 def _einsum(op):
     operands = op.arguments[0] if isinstance(op.arguments[0], list) else op.arguments
     equation = op.config["subscripts"].replace(" ", "")
@@ -650,7 +664,7 @@ _FAMILIES = {
                        ("size", "strides", "dilation_rate", "padding", "data_format")),
     "Cast": (_same, ("dtype",)), "ConvertToTensor": (_same, ("dtype",)),
     **dict.fromkeys(("Matmul", "Dot"), (_product_of, ())), "Tensordot": (_product_of, ("axes",)),
-    "Einsum": (_einsum, ("subscripts",)), "Take": (_take, ("axis",)),
+    "Cumsum": (_of_one(_cumsum), ("axis",)), "Einsum": (_einsum, ("subscripts",)), "Take": (_take, ("axis",)),
     "Conv": (_conv, ("strides", "padding", "data_format", "dilation_rate")),
     "OneHot": (_one_hot, ("num_classes", "axis", "dtype", "sparse")),
     "BinaryCrossentropy": (_binary_crossentropy, ("from_logits",)),
