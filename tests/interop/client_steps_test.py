@@ -1,7 +1,9 @@
 """The package `cairn`: an own train_step or compute_loss, and layers that ask whether they train."""
 
+import gc
 import os
 import unittest
+import weakref
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -218,8 +220,18 @@ class TrainStep(unittest.TestCase):
         x = layers.Conv2DTranspose(4, 3, activation="relu", strides=2, padding="same")(x)
         decoder = keras.Model(code, layers.Conv2DTranspose(1, 3, activation="sigmoid", padding="same")(x))
         data = np.random.default_rng(5).random((96, 8, 8, 1)).astype("float32")
-        same_as_keras(self, Autoencoder(encoder, decoder), mse(optimizer=keras.optimizers.SGD(0.01)), data,
-                      epochs=2)
+        model = Autoencoder(encoder, decoder)
+        same_as_keras(self, model, mse(optimizer=keras.optimizers.SGD(0.01)), data, epochs=2)
+        with self.assertRaisesRegex(cairn.NotSupported, "Autoencoder has no call, and so no predictions"):
+            cluster.predict(model, data)
+        with self.assertRaisesRegex(cairn.NotSupported, "its validation and evaluate compute another"):
+            cluster.evaluate(model, data)
+        with self.assertRaisesRegex(cairn.NotSupported, "train_step takes labels, and the model has no"):
+            cluster.fit(model, data, data, verbose=0)
+        kept = weakref.ref(model)
+        del model
+        gc.collect()
+        self.assertIsNone(kept(), "the cluster keeps the model alive")
 
     def test_the_optimizer_continues_in_the_next_fit(self):
         class Model(keras.Model):
@@ -355,7 +367,7 @@ class Refused(unittest.TestCase):
             return train_step
 
         x, y = rows()
-        self.refused("its validation computes another loss", train_step=step(),
+        self.refused("its validation and evaluate compute another loss", train_step=step(),
                      fit={"validation_data": (x, y)})
         self.refused("trains some of the model's trainable weights only",
                      train_step=step(some=lambda weights: weights[:2]))

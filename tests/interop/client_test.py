@@ -560,8 +560,8 @@ class Errors(unittest.TestCase):
 
     def test_python_that_the_cluster_cannot_run_is_refused(self):
         class Loop(keras.Sequential):
-            def test_step(self, data):
-                return super().test_step(data)
+            def compute_metrics(self, *data, **more):
+                return super().compute_metrics(*data, **more)
 
         def with_layers(*own, kind=keras.Sequential):
             model = kind([keras.Input((8,)), *own, layers.Dense(2, activation="softmax")])
@@ -582,8 +582,8 @@ class Errors(unittest.TestCase):
         self.refused("its constraint is Python code of the script", with_layers(
             layers.Dense(4, kernel_constraint=lambda w: w * 0.9)))
         self.refused('"inner" is used 2 times', with_layers(Named(), Named()))
-        self.refused("its own test_step", with_layers(kind=Loop))
-        self.refused("its own test_step", with_layers(kind=Test))
+        self.refused("its own compute_metrics", with_layers(kind=Loop))
+        self.refused("its own test_step", with_layers(kind=Test), validation_split=0.5)
         inputs = keras.Input((8,))
         model = keras.Model(inputs, layers.Dense(2, activation="softmax")(keras.ops.erf(inputs)))
         model.compile("sgd", "sparse_categorical_crossentropy")

@@ -174,11 +174,11 @@ class Cluster:
             if class_weight is not None:
                 raise NotSupported("class_weight is given, and sample_weight is not one number for each "
                                    "example: multiply it by the weights of the classes")
-        step = step_of(model)
-        objectives = Objectives(compiled, y, element_weights, step)
+        objectives = Objectives(compiled, y, element_weights, step_of(model))
         lookups.cut(texts, inputs, x, objectives, validation[0] if validation else ())
-        if step is not None and (validation_data is not None or validation_split):
-            step.check_validation()
+        if validation_data is not None or validation_split:
+            structure.check(model, ("test_step",))
+            objectives.check_validation()
         if not model.built:
             _build_with_texts(model, texts)
         output_names = lookups.output_names
@@ -555,6 +555,8 @@ class Cluster:
         if dataset is not None:
             x, y, sample_weight, batch_size = dataset[:4]
         objectives = trained.objectives
+        structure.check(model, ("test_step",))
+        objectives.check_validation()
         weights, elements = _divided_weights(objectives, sample_weight)
         inputs, labels = _examples(trained.lookups, objectives, _looked_up(model, trained, x), "y", y,
                                    elements)
@@ -581,6 +583,8 @@ class Cluster:
         """The outputs of a model that fit has trained, as Keras's predict."""
         _refuse_callbacks("predict", callbacks)
         structure.check(model, ("predict_step",))
+        if not structure.has_call(model):
+            raise NotSupported(f"{type(model).__name__} has no call, and so no predictions: call its layers")
         trained = self._job_of(model)
         dataset = from_batches("x", x, steps)
         if dataset is not None:

@@ -89,7 +89,9 @@ class Objectives:
     """
 
     def __init__(self, compiled, y, weights=None, step=None):
-        self._step = step  # Of an own train_step or compute_loss; None if the model has Keras's.
+        # Of an own train_step or compute_loss; None if the model has Keras's, and after the trace.
+        self._step = step
+        self._why_no_validation = ""
         if step is not None:
             if weights is not None:
                 raise NotSupported("sample_weight of steps, pixels or single outputs, with a train_step or "
@@ -136,10 +138,6 @@ class Objectives:
 
     # ------------------------------------------------------------------------------------- tracing
 
-    @property
-    def has_train_step(self):
-        return self._step is not None and self._step.has_train_step
-
     def job_outputs_of(self, outputs, inputs):
         """The model's symbolic outputs as the job's. Masks are left to Surrogates of losses and metrics."""
         unmasked = list(outputs)
@@ -178,6 +176,9 @@ class Objectives:
         self._shapes = [tuple(each.shape[1:]) for each in outputs]
         if self._y is None and self.are_own and self._step is None:
             raise NotSupported("y is missing, which the loss takes")
+        if self._y is not None and not outputs:
+            raise NotSupported("train_step takes labels, and the model has no call: a job pairs labels with "
+                               "outputs")
         y = self._y
         self._note_labels(names)
         self._weight_shapes = {i: shape_of(each)[1:] or (1,) for i, each in
@@ -201,6 +202,8 @@ class Objectives:
                 if value is not None:
                     add(_of_one_value(value), Value(f"step_{name}", "metrics", 0.0, name))
             penalties = [*penalties, ("step", loss, False)]
+            self._why_no_validation = self._step.why_no_validation()
+            self._step = None  # It keeps the model of the script alive.
         if self.are_own:
             self._trace_functions(outputs, names, trace, inputs, add)
         for i, (name, value, is_divided) in enumerate(penalties):
@@ -219,10 +222,11 @@ class Objectives:
                                f"compute_loss of the script gets: use an Embedding without mask_zero")
         labels = {}
         for i, (name, shape) in enumerate(zip(names, self._label_shapes)):
-            tensor = self._labels_input(i, name, inputs)
-            labels[name] = tensor if shape else ops.squeeze(tensor, -1)
+            if not isinstance(y, dict) or name in y:
+                tensor = self._labels_input(i, name, inputs)
+                labels[name] = tensor if shape else ops.squeeze(tensor, -1)
         if isinstance(y, dict):
-            return {name: labels[name] for name in y}
+            return labels
         several = list(labels.values())
         return type(y)(several) if isinstance(y, (list, tuple)) else several[0]
 
@@ -678,6 +682,11 @@ class Objectives:
                                f"{self.output_names[surrogate.position]} (ignore_class, multi_label, "
                                f"thresholds ...) takes other labels than these: give the array")
         return surrogate.labels_of(array, None)
+
+    def check_validation(self):
+        """Raises if Keras's validation computes something else than the training."""
+        if self._why_no_validation:
+            raise NotSupported(self._why_no_validation)
 
     def check_weights(self):
         """Raises if an example cannot have a weight, because the loss is none of each example."""

@@ -82,14 +82,12 @@ class Step:
         """True if the metrics of compile are updated."""
         return self._updates_compiled
 
-    def check_validation(self):
-        """Raises if the validation computes something else than the training."""
-        if self.has_train_step and (
-                _has_own(self.model, "test_step") or
-                not any(each is self._loss() for each in self._computed)):
-            raise NotSupported(f"{type(self.model).__name__} has its own train_step, and its validation "
-                               f"computes another loss: let train_step call self.compute_loss, and have "
-                               f"no test_step of its own")
+    def why_no_validation(self):
+        """Why Keras's validation computes something else than the training; empty if it does not."""
+        if not self.has_train_step or any(each is self._loss() for each in self._computed):
+            return ""
+        return (f"{type(self.model).__name__} has its own train_step, and its validation and evaluate "
+                f"compute another loss: let train_step call self.compute_loss")
 
     def trace(self, trace, x, y, y_pred, has_penalties):
         """(loss, {name in reports: value}): symbolic; None for the value that is the loss of the job.

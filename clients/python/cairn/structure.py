@@ -165,7 +165,7 @@ def output_names(model):
     return list(functional.output_names)
 
 
-def check(model, methods=("test_step", "compute_metrics")):
+def check(model, methods=("compute_metrics",)):
     """Raises for a model that has one of `methods` instead of Keras's own."""
     for method in methods:
         if getattr(type(model), method) is not getattr(keras.Model, method):
@@ -513,6 +513,10 @@ def _owners(model, weights, opened):
     return found
 
 
+def _has_train_step(model):
+    return type(model).train_step is not keras.Model.train_step
+
+
 def _refuse_second_call(model):
     """Raises if the job may not compute the outputs besides what train_step computes."""
     for layer in model._flatten_layers():
@@ -564,7 +568,7 @@ def rebuild(model, tensors, structure, objectives, skipped=()):
     with inlined, inlined.in_step_of(model, packed, predictions):
         labels, values = objectives.trace(flat, names, inlined.trace, inlined.penalties, packed,
                                           predictions)
-    if objectives.has_train_step and not inlined.calls_whole and flat:
+    if _has_train_step(model) and not inlined.calls_whole and flat:
         _refuse_second_call(model)
     trace = inlined.trace
     try:
