@@ -110,14 +110,14 @@ def _is_of_tensors(value):
 def has_others(operation):
     """True if a layer of a functional model is called with other masks than its inputs have."""
     for node in operation._inbound_nodes:
-        arguments = dict(node.arguments.kwargs)
+        arguments = node.arguments.kwargs
         if arguments.get("attention_mask") is not None:
             return True
-        tensors = node.arguments.args + tuple(arguments.get(name) for name in ("value", "key"))
-        given = [each for name, value in arguments.items() if name.endswith(_ARGUMENT)
-                 for each in keras.tree.flatten(value) if keras.backend.is_keras_tensor(each)]
-        known = [of(each) for each in keras.tree.flatten(tensors)]
-        if any(all(mask is not each for each in known) for mask in given):
+        given, others = ([value for name, value in arguments.items()
+                          if name.endswith(_ARGUMENT) is are_masks] for are_masks in (True, False))
+        known = [of(each) for each in keras.tree.flatten([node.arguments.args, others])]
+        if any(keras.backend.is_keras_tensor(mask) and all(mask is not each for each in known)
+               for mask in keras.tree.flatten(given)):
             return True
     return False
 
