@@ -301,6 +301,24 @@ class Training(unittest.TestCase):
 
         self.check(Block)
 
+    def test_masks_go_on(self):
+        class Block(layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.norm = layers.LayerNormalization()
+
+            def call(self, x, training=None):
+                return self.norm(x) if training else self.norm(2.0 * self.norm(x))
+
+        random = np.random.default_rng(4)
+        ids = random.integers(1, 9, (96, 5))
+        ids[:, 3:] = 0
+        inputs = keras.Input((5,), dtype="int32")
+        x = Block()(layers.Embedding(9, 4, mask_zero=True)(inputs))
+        for end in layers.LSTM(3), layers.GlobalAveragePooling1D():
+            model = keras.Model(inputs, layers.Dense(2)(end(x)))
+            same_as_keras(self, model, mse("mse"), ids, rows()[1], epochs=2)
+
     def test_layers_in_layers(self):
         class Inner(layers.Layer):
             def call(self, x, training=None):
@@ -387,6 +405,12 @@ class Refused(unittest.TestCase):
     def test_losses_that_a_job_cannot_compute(self):
         self.refused("leaves out the losses of layers", layers.Dense(3, kernel_regularizer="l2"),
                      compute_loss=squares)
+        self.refused("leaves out the losses of layers", layers.ActivityRegularization(l2=0.1),
+                     compute_loss=squares)
+        x, y = rows()
+        self.refused("compute_loss of Own has a condition on training", fit={"validation_data": (x, y)},
+                     compute_loss=lambda model, x=None, y=None, y_pred=None, sample_weight=None,
+                     training=True: squares(model, y=y, y_pred=y_pred) * (2.0 if training else 1.0))
         self.refused("compute_loss of Own does not work with symbolic tensors",
                      compute_loss=lambda model, x, y, y_pred, sample_weight: np.mean(y))
         self.refused("metric other is updated with a sample_weight", compute_loss=lambda model, *given: (

@@ -41,7 +41,7 @@ def _ancestors(tensor):
     return seen.values()
 
 
-def _give(tensor, mask):
+def give(tensor, mask):
     """Gives the tensor an own mask."""
     if not keras.backend.is_keras_tensor(mask):
         raise NotSupported(f"a mask of shape {tuple(mask.shape)} does not depend on the model's inputs")
@@ -99,7 +99,7 @@ class Call:
         masks = self._layer.compute_mask(self._first, self._previous)
         for tensor, mask in zip(outputs, keras.tree.flatten(masks)):
             if mask is not None and any(tensor is each for each in without):
-                _give(tensor, mask)
+                give(tensor, mask)
 
 
 def _is_of_tensors(value):
@@ -152,7 +152,7 @@ def call_recurrent(layer, call, args, kwargs):
     outputs = call(layer, keras.layers.Masking(_MASKED)(sequence), *others, **kwargs)
     for each in keras.tree.flatten(outputs):
         if of(each) is not None:
-            _give(each, mask)  # That of the Masking depends on the sequence.
+            give(each, mask)  # That of the Masking depends on the sequence.
     return outputs
 
 
@@ -193,7 +193,7 @@ def call_attention(layer, call, args, kwargs):
     if given.get("return_attention_scores"):
         outputs = outputs[0], _Scores(layer)
     if own is not None:
-        _give(keras.tree.flatten(outputs)[0], own)
+        give(keras.tree.flatten(outputs)[0], own)
     return outputs
 
 

@@ -194,7 +194,7 @@ class Objectives:
 
         if self._step is not None:
             labels = self._labels_for_step(y, outputs, names, inputs)
-            loss, reports = self._step.trace(trace, x, labels, y_pred, bool(penalties))
+            loss, reports = self._step.trace(trace, x, labels, y_pred, penalties)
             self._reports_loss = "loss" in reports and reports["loss"] is None
             if not self._step.updates_compiled:
                 self._compiled = {**self._compiled, "metrics": None, "weighted_metrics": None}

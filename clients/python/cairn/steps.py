@@ -11,6 +11,7 @@ from keras.src.optimizers.base_optimizer import BaseOptimizer
 from keras.src.trainers import compile_utils
 
 from cairn.errors import NotSupported
+from cairn.structure import AsksForTraining, Training
 from cairn.tracing import patched
 
 _OWN = ("train_step", "compute_loss")
@@ -75,6 +76,7 @@ class Step:
         self._values = {}  # By id of a metric: the symbolic values that update it.
         self._computed = []  # What compute_loss has returned.
         self._has_read_losses = False
+        self._asks_for_training = False  # compute_loss has a condition on it.
         self._updates_compiled = not self.has_train_step
 
     @property
@@ -84,16 +86,19 @@ class Step:
 
     def why_no_validation(self):
         """Why Keras's validation computes something else than the training; empty if it does not."""
+        if self._asks_for_training:
+            return (f"compute_loss of {type(self.model).__name__} has a condition on training, and its "
+                    f"validation and evaluate compute another loss")
         if not self.has_train_step or any(each is self._loss() for each in self._computed):
             return ""
         return (f"{type(self.model).__name__} has its own train_step, and its validation and evaluate "
                 f"compute another loss: let train_step call self.compute_loss")
 
-    def trace(self, trace, x, y, y_pred, has_penalties):
+    def trace(self, trace, x, y, y_pred, penalties):
         """(loss, {name in reports: value}): symbolic; None for the value that is the loss of the job.
 
-        x, y, y_pred: as the script's model takes and returns them; y may be None. has_penalties: the
-        model's layers call add_loss.
+        x, y, y_pred: as the script's model takes and returns them; y may be None. penalties: of add_loss,
+        also of layers that the step calls.
         """
         what = "train_step" if self.has_train_step else "compute_loss"
         try:
@@ -114,8 +119,9 @@ class Step:
         if not keras.backend.is_keras_tensor(loss):
             raise NotSupported(f"{what} of {type(self.model).__name__}: its loss does not depend on the "
                                f"model's weights")
-        has_losses = has_penalties or any(each.regularizer is not None
-                                          for each in self.model.trainable_weights)
+        has_losses = penalties or \
+            any(each.regularizer is not None for each in self.model.trainable_weights) or \
+            any(each.activity_regularizer is not None for each in self.model._flatten_layers())
         if has_losses and not self._has_read_losses:
             raise NotSupported(f"{what} of {type(self.model).__name__} leaves out the losses of layers "
                                f"(self.losses: of regularizers and add_loss), and a job has them")
@@ -185,13 +191,20 @@ class Step:
         compute = kind.compute_loss
 
         def compute_loss(model, *args, **kwargs):
-            loss = compute(model, *args, **kwargs)
+            before = {key: list(values) for key, values in step._values.items()}
+            asking = {"training": Training(model)} if kwargs.get("training") is True else {}
+            try:
+                loss = compute(model, *args, **{**kwargs, **asking})
+            except AsksForTraining:
+                step._values, step._asks_for_training = before, True
+                loss = compute(model, *args, **kwargs)
             step._computed.append(loss)
             return loss
 
         with contextlib.ExitStack() as stack:
             for owner, name, value in (
-                    (metrics.Mean, "update_state", update), (metrics.Mean, "result", lambda metric: _Result(metric)),
+                    (metrics.Mean, "update_state", update),
+                    (metrics.Mean, "result", lambda metric: _Result(metric)),
                     (compile_utils.CompileMetrics, "update_state", update_compiled),
                     (compile_utils.CompileMetrics, "result", lambda _: {}),
                     (BaseOptimizer, "apply", apply), (BaseOptimizer, "apply_gradients", apply_pairs),

@@ -201,7 +201,7 @@ def needs_rebuild(model):
         any(None in tensor.shape[1:] for tensor in model.inputs)
 
 
-class _AsksForTraining(Exception):
+class AsksForTraining(Exception):
     """The code of a layer has a condition on `training`."""
 
     def __init__(self, layer):
@@ -209,14 +209,14 @@ class _AsksForTraining(Exception):
         self.layer = layer
 
 
-class _Training:
+class Training:
     """The argument `training` of an own layer while it is inlined: the job trains and evaluates."""
 
     def __init__(self, layer):
         self._layer = layer
 
     def _asks(self, *_):
-        raise _AsksForTraining(self._layer)
+        raise AsksForTraining(self._layer)
 
     __bool__ = __eq__ = __ne__ = __int__ = __float__ = __array__ = _asks
     __hash__ = object.__hash__
@@ -225,7 +225,7 @@ class _Training:
 def _without_training(args, kwargs):
     """The arguments for a layer of Keras, which distinguishes training itself."""
     def convert(value):
-        return None if isinstance(value, _Training) else value
+        return None if isinstance(value, Training) else value
 
     return tuple(map(convert, args)), {key: convert(value) for key, value in kwargs.items()}
 
@@ -339,7 +339,7 @@ class _Inlined(contextlib.ContextDecorator):
         before = [masks.of(each) for each in given]
         try:
             return run(layer, args, kwargs, self.trace)
-        except _AsksForTraining as asked:
+        except AsksForTraining as asked:
             if asked.layer is not layer:
                 raise
         outputs, penalties = [], []
@@ -372,7 +372,7 @@ class _Inlined(contextlib.ContextDecorator):
         trains = keras.ops.reshape(self._is_training, (-1, *[1] * (len(trained.shape) - 1)))
         chosen = trains * trained + (1.0 - trains) * inferred
         if masks.of(trained) is not None:
-            chosen._keras_mask = masks.of(trained)
+            masks.give(chosen, masks.of(trained))  # The sum has none in the job.
         return chosen
 
     def _is_open(self, layer):
@@ -470,8 +470,8 @@ def run(layer, args, kwargs, trace):
     if "training" in arguments:
         bound = signature.bind_partial(*args, **kwargs)
         given = bound.arguments.get("training")
-        if given is None or isinstance(given, _Training):
-            bound.arguments["training"] = _Training(layer)
+        if given is None or isinstance(given, Training):
+            bound.arguments["training"] = Training(layer)
             args, kwargs = bound.args, bound.kwargs
     call = masks.Call(layer, args, kwargs)
     with trace.recording():
