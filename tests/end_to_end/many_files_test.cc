@@ -10,13 +10,17 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tests/common/faulty_files.h"
 #include "tests/end_to_end/arrays.h"
 #include "tests/end_to_end/counting_job.h"
 #include "tests/end_to_end/test_cluster.h"
@@ -62,9 +66,10 @@ int64_t Sum(const Counts& counts) {
 
 class ManyFiles : public ::testing::TestWithParam<int> {
  protected:
-  ManyFiles() : cluster_(/*ps_count=*/2, workers()) {
+  ManyFiles() : cluster_(/*ps_count=*/2, workers()), faults_(cluster_.folder("faults")) {
     setenv("LD_PRELOAD", ProgramPath("tests/common/preloaded_faulty_files.so").c_str(), 1);
     setenv("CAIRN_RECORD_OPENS", cluster_.folder("opened").c_str(), 1);
+    setenv("CAIRN_FAULTY_FILES", cluster_.folder("faults").c_str(), 1);
     std::filesystem::create_directories(cluster_.folder("spool"));
     // 1 MiB, which is less than any of the data sets.
     cluster_.AddFlags("worker", {"--data_memory", "1", "--spool", cluster_.folder("spool")});
@@ -72,6 +77,7 @@ class ManyFiles : public ::testing::TestWithParam<int> {
   ~ManyFiles() override {
     unsetenv("LD_PRELOAD");
     unsetenv("CAIRN_RECORD_OPENS");
+    unsetenv("CAIRN_FAULTY_FILES");
   }
 
   static int workers() { return GetParam(); }
@@ -204,6 +210,19 @@ class ManyFiles : public ::testing::TestWithParam<int> {
     ASSERT_EQ(result.exit_code, 0) << result.output << result.errors;
   }
 
+  // No numbered file can be read until two workers have begun to inspect: otherwise one that is
+  // slow to begin may find nothing left.
+  void SubmitForTwoInspectors() {
+    faults_.Set({{"read", data() + "/1", 0}});
+    std::thread release([this] {
+      EXPECT_TRUE(WaitUntil(seconds(120), [this] { return Opened("").size() >= 2; }))
+          << "one worker inspects all files";
+      faults_.Clear();
+    });
+    Submit();
+    release.join();
+  }
+
   // Kills a worker with SIGKILL after each sixth of the job, and starts it again.
   void KillWorkersWhileItRuns(const CountingJob& job) {
     std::mt19937 random(1);
@@ -229,28 +248,28 @@ class ManyFiles : public ::testing::TestWithParam<int> {
     EXPECT_EQ(SumIsNot(job, folder), "");
   }
 
+  // How often each process has opened each numbered file with this extension.
+  Counts Opened(const std::string& extension) const {
+    Counts counts;
+    ReadOpened(extension, [&](pid_t pid, const std::string& path) { ++counts[pid][path]; });
+    return counts;
+  }
+
   // How often each process has read each data file for training, if a reading opens it `opens`
   // times. One process has also inspected it, for which it opened it `inspection` times.
   Counts Readings(const std::string& extension, int opens, int inspection) const {
-    Counts counts;
-    std::ifstream record(cluster_.folder("opened"));
-    std::string operation, path, other;
+    Counts counts = Opened(extension);
     std::map<std::string, pid_t> inspectors;
-    for (pid_t pid = 0; record >> operation >> pid >> path >> other;) {
-      const bool is_reader = pid != getpid();  // This process has written the files.
-      if (!is_reader || !path.starts_with(data()) || !path.ends_with(extension)) continue;
-      ++counts[pid][path];
-      // A file is inspected before it is read.
-      inspectors.emplace(path, pid);
-    }
+    // A file is inspected before it is read.
+    ReadOpened(extension,
+               [&](pid_t pid, const std::string& path) { inspectors.emplace(path, pid); });
     EXPECT_EQ(inspectors.size(), size_t{kFiles});
-    std::map<pid_t, int> inspected;
+    std::set<pid_t> inspecting;
     for (const auto& [file, pid] : inspectors) {
       counts[pid][file] -= inspection;
-      ++inspected[pid];
+      inspecting.insert(pid);
     }
-    // Not by one worker alone. One that is slow to begin may find nothing left.
-    EXPECT_GE(inspected.size(), 2u);
+    EXPECT_GE(inspecting.size(), 2u) << "one worker has inspected all files";
     // Rounded up: a process that is killed has begun to read.
     for (auto& [pid, files] : counts) {
       for (auto& [file, count] : files) count = (count + opens - 1) / opens;
@@ -265,7 +284,19 @@ class ManyFiles : public ::testing::TestWithParam<int> {
     EXPECT_LE(Sum(readings), kFiles * (1 + repeated));
   }
 
+  // Calls `use` for each opening of a numbered file with this extension by another process.
+  void ReadOpened(const std::string& extension,
+                  const std::function<void(pid_t pid, const std::string& path)>& use) const {
+    std::ifstream record(cluster_.folder("opened"));
+    std::string operation, path, other;
+    for (pid_t pid = 0; record >> operation >> pid >> path >> other;) {
+      const bool is_reader = pid != getpid();  // This process has written the files.
+      if (is_reader && path.starts_with(data() + "/1") && path.ends_with(extension)) use(pid, path);
+    }
+  }
+
   TestCluster cluster_;
+  const FaultyFiles faults_;
   std::string job_file_;
   json status_;
 };
@@ -273,7 +304,7 @@ class ManyFiles : public ::testing::TestWithParam<int> {
 TEST_P(ManyFiles, AFileWithTheRecordsOfABatchIsReadByOneWorker) {
   const CountingJob job = RecordsJob(/*epochs=*/1, {{"shuffle", false}});
   WriteRecords(job);
-  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(SubmitForTwoInspectors());
   ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
   ExpectOneReading(Readings(".tfrecord", kOpensOfRecords, kOpensOfRecords));
 }
@@ -281,7 +312,7 @@ TEST_P(ManyFiles, AFileWithTheRecordsOfABatchIsReadByOneWorker) {
 TEST_P(ManyFiles, AFileWithTheRecordsOfSeveralBatchesIsReadByFewWorkers) {
   const CountingJob job = RecordsJob(/*epochs=*/1, {{"shuffle", false}}, /*batch_size=*/2);
   WriteRecords(job);
-  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(SubmitForTwoInspectors());
   ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
   const int64_t readings = Sum(Readings(".tfrecord", kOpensOfRecords, kOpensOfRecords));
   RecordProperty("readings", static_cast<int>(readings));
@@ -293,7 +324,7 @@ TEST_P(ManyFiles, AFileWithTheRecordsOfSeveralBatchesIsReadByFewWorkers) {
 TEST_P(ManyFiles, RecordsCountOnceInEachEpochWhileWorkersAreKilled) {
   const CountingJob job = RecordsJob(/*epochs=*/20, {{"shuffle_block", kRecordsPerFile}});
   WriteRecords(job);
-  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(SubmitForTwoInspectors());
   ASSERT_NO_FATAL_FAILURE(KillWorkersWhileItRuns(job));
   ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
   EXPECT_GE(status_.value("workers_lost", 0), 3) << status_;
@@ -317,7 +348,7 @@ TEST_P(ManyFiles, ZippedExamplesCountOnceInEachEpochWhileWorkersAreKilled) {
 TEST_P(ManyFiles, ATableWithTheRowsOfABatchIsReadByOneWorker) {
   const CountingJob job = TablesJob(/*epochs=*/1, {{"shuffle", false}});
   if (!WriteTables(job)) GTEST_SKIP() << "without DuckDB";
-  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(SubmitForTwoInspectors());
   ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
   ExpectOneReading(Readings(".parquet", kOpensOfTable, kOpensOfTable));
 }
@@ -325,7 +356,7 @@ TEST_P(ManyFiles, ATableWithTheRowsOfABatchIsReadByOneWorker) {
 TEST_P(ManyFiles, RowsOfTablesCountOnceInEachEpochWhileWorkersAreKilled) {
   const CountingJob job = TablesJob(/*epochs=*/20, {{"shuffle_block", kRecordsPerFile}});
   if (!WriteTables(job)) GTEST_SKIP() << "without DuckDB";
-  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(SubmitForTwoInspectors());
   ASSERT_NO_FATAL_FAILURE(KillWorkersWhileItRuns(job));
   ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
   EXPECT_GE(status_.value("workers_lost", 0), 3) << status_;
@@ -339,7 +370,7 @@ TEST_P(ManyFiles, RowsOfTablesCountOnceInEachEpochWhileWorkersAreKilled) {
 TEST_P(ManyFiles, AnImageIsReadByOneWorkerInAnEpoch) {
   const CountingJob job = ImagesJob(/*epochs=*/1);
   WriteImages(job);
-  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(SubmitForTwoInspectors());
   ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
   ExpectOneReading(Readings(".png", kOpensOfImage, 2 * kOpensOfImage));
 }

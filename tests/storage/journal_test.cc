@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -17,19 +15,23 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "tests/end_to_end/process.h"
 #include "tests/storage/faulty_file_system.h"
 
 namespace cairn::storage {
 namespace {
 
+using cairn::testing::Process;
+using cairn::testing::ReadFile;
+using cairn::testing::WaitUntil;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 using Records = std::map<std::string, std::string>;
 
 std::string FreshDirectory() {
-  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-  const std::string directory = absl::StrCat(testing::TempDir(), "/journal_", test->name());
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  const std::string directory = absl::StrCat(::testing::TempDir(), "/journal_", test->name());
   std::filesystem::remove_all(directory);
   return directory;
 }
@@ -61,7 +63,7 @@ std::set<std::string> FilesIn(const std::string& directory) {
 
 // Tests that need a second process. The process runs this program from the beginning of the test to
 // the tested statement (see the "threadsafe" style in GoogleTest's documentation).
-class JournalDeathTest : public testing::Test {
+class JournalDeathTest : public ::testing::Test {
  protected:
   JournalDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
@@ -121,7 +123,7 @@ TEST(JournalTest, ReadPrefixStopsWhenVisitReturnsFalse) {
 
 TEST_F(JournalDeathTest, WritesSurviveAKilledProcess) {
   const std::string directory = FreshDirectory();
-  EXPECT_EXIT(WriteAndDie(directory, 100), testing::KilledBySignal(SIGKILL), "");
+  EXPECT_EXIT(WriteAndDie(directory, 100), ::testing::KilledBySignal(SIGKILL), "");
   EXPECT_EQ(All(*MustOpen(directory)).size(), 100u);
 }
 
@@ -137,33 +139,15 @@ TEST(JournalTest, ASecondWriterIsRefusedWithTheDirectory) {
 TEST_F(JournalDeathTest, ASecondProcessIsRefusedToo) {
   // Not FreshDirectory: the second process runs this line too and would remove the first one's
   // journal.
-  const std::string directory = testing::TempDir() + "/journal_of_two_processes";
+  const std::string directory = ::testing::TempDir() + "/journal_of_two_processes";
   const auto journal = Journal::Open(directory);
   EXPECT_EXIT(
       {
         std::cerr << journal.status().message();
         _exit(3);
       },
-      testing::ExitedWithCode(3), "another coordinator uses .*journal_of_two_processes");
+      ::testing::ExitedWithCode(3), "another coordinator uses .*journal_of_two_processes");
   EXPECT_TRUE(journal.ok()) << journal.status();
-}
-
-// Starts a process that has the journal open until it is killed.
-pid_t StartHolder(const std::string& directory) {
-  int ends[2];
-  EXPECT_EQ(pipe(ends), 0);
-  const pid_t holder = fork();
-  if (holder == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const auto journal = Journal::Open(directory);
-    if (!journal.ok() || write(ends[1], "x", 1) != 1) _exit(1);
-    while (true) pause();
-  }
-  char ready;
-  EXPECT_EQ(read(ends[0], &ready, 1), 1);
-  close(ends[0]);
-  close(ends[1]);
-  return holder;
 }
 
 TEST(JournalTest, ARemovedJournalRefusesWrites) {
@@ -177,14 +161,17 @@ TEST(JournalTest, ARemovedJournalRefusesWrites) {
 
 TEST(JournalTest, OpenWaitsForADyingHolderOfTheLock) {
   const std::string directory = FreshDirectory();
-  const pid_t holder = StartHolder(directory);
-  std::thread killer([holder] {
+  const std::string output = directory + ".holder";
+  std::filesystem::remove(output);
+  Process holder({.arguments = {"tests/storage/journal_holder", directory}, .output_file = output});
+  ASSERT_TRUE(WaitUntil(std::chrono::seconds(30), [&] { return ReadFile(output) == "open\n"; }))
+      << ReadFile(output);
+  std::thread killer([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    kill(holder, SIGKILL);
+    holder.Signal(SIGKILL);
   });
   EXPECT_TRUE(Journal::Open(directory).ok());
   killer.join();
-  EXPECT_EQ(waitpid(holder, nullptr, 0), holder);
 }
 
 TEST(JournalTest, AReaderSeesTheWritersRecordsAndChangesNothing) {
@@ -213,7 +200,7 @@ TEST(JournalTest, OpenReadOnlyOfAMissingJournalIsNotFoundAndCreatesNothing) {
 
 TEST_F(JournalDeathTest, ADamagedRecordIsDataLoss) {
   const std::string directory = FreshDirectory();
-  EXPECT_EXIT(WriteAndDie(directory, 3), testing::KilledBySignal(SIGKILL), "");
+  EXPECT_EXIT(WriteAndDie(directory, 3), ::testing::KilledBySignal(SIGKILL), "");
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     if (entry.path().extension() != ".log") continue;
     std::fstream log(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
@@ -227,7 +214,7 @@ TEST_F(JournalDeathTest, ADamagedRecordIsDataLoss) {
 }
 
 // A journal with one record, on a file system with an injected fault.
-class JournalFaultTest : public testing::Test {
+class JournalFaultTest : public ::testing::Test {
  protected:
   std::unique_ptr<Journal> Begin() {
     std::filesystem::remove_all(directory_);
