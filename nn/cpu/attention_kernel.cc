@@ -208,16 +208,10 @@ class AttentionKernel : public Kernel {
   void SetMasked(const Arguments& arguments, float value, float* elements) const {
     SetMaskedSteps(arguments.masks, value, elements);
     if (layer_.mask_input() < 0) return;
-    const Shape shape = layer_.mask_shape();
-    const auto stride = [&](int axis) {
-      int64_t elements_behind = 1;
-      for (int i = axis + 1; i < 3; ++i) elements_behind *= shape[i];
-      return shape[axis] == 1 ? 0 : elements_behind;
-    };
-    const int64_t of_head = stride(0), of_step = stride(1), of_position = stride(2);
+    const auto [of_example, of_head, of_step, of_position] = layer_.mask_strides();
     const float* const mask = arguments.inputs[layer_.mask_input()];
     for (int64_t row = 0; row < examples_ * heads_ * steps_; ++row) {
-      const float* const of_row = mask + row / steps_ / heads_ * ElementCount(shape) +
+      const float* const of_row = mask + row / steps_ / heads_ * of_example +
                                   row / steps_ % heads_ * of_head + row % steps_ * of_step;
       for (int64_t position = 0; position < positions_; ++position) {
         if (of_row[position * of_position] == 0) elements[row * positions_ + position] = value;

@@ -203,13 +203,7 @@ class AttentionKernel final : public Kernel {
         .random_key = arguments.random_key};
     if (layer_.mask_input() < 0) return scores;
     scores.score_mask = arguments.inputs[layer_.mask_input()];
-    const Shape shape = layer_.mask_shape();
-    int64_t elements_behind = 1;
-    for (int axis = 2; axis >= 0; --axis) {
-      scores.score_mask_strides[axis + 1] = shape[axis] == 1 ? 0 : elements_behind;
-      elements_behind *= shape[axis];
-    }
-    scores.score_mask_strides[0] = elements_behind;
+    scores.score_mask_strides = layer_.mask_strides();
     return scores;
   }
 

@@ -26,7 +26,7 @@ class RowMask {
       masks_[i] = mask == nullptr ? nullptr : mask + example * of.positions;
     }
     if (of.score_mask == nullptr) return;
-    const int64_t* const strides = of.score_mask_strides;
+    const std::array<int64_t, 4>& strides = of.score_mask_strides;
     of_scores_ = of.score_mask + example * strides[0] + row / of.steps % of.heads * strides[1] +
                  step * strides[2];
     stride_ = strides[3];

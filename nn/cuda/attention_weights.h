@@ -1,6 +1,7 @@
 #ifndef CAIRN_NN_CUDA_ATTENTION_WEIGHTS_H_
 #define CAIRN_NN_CUDA_ATTENTION_WEIGHTS_H_
 
+#include <array>
 #include <cstdint>
 
 #include "absl/types/span.h"
@@ -26,7 +27,7 @@ struct AttentionScores {
   // One number for each score, zero: masked; null: none is. The strides are those of an example, a
   // head, a step and a position, 0 where the mask is the same for all.
   const float* score_mask = nullptr;
-  int64_t score_mask_strides[4] = {};
+  std::array<int64_t, 4> score_mask_strides = {};
   // A masked score is 1e9 lower, as in Keras's Attention; or -1e9, so that it has no gradient; or
   // that, and its weight is zero even if all scores of the step are masked. See AttentionLayer.
   enum class Masked { kLowered, kReplaced, kZeroed } masked = Masked::kLowered;

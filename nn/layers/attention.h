@@ -1,6 +1,7 @@
 #ifndef CAIRN_NN_LAYERS_ATTENTION_H_
 #define CAIRN_NN_LAYERS_ATTENTION_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -47,6 +48,19 @@ class AttentionLayer : public Layer {
   // example, (heads, steps, positions), with an axis of length 1 where it is the same for all.
   int mask_input() const { return arguments_.has_mask ? sequences() : -1; }
   Shape mask_shape() const { return WithHeads(inputs()[mask_input()].shape); }
+  // How many elements of the attention mask lie between two examples, heads, steps and positions; 0
+  // where it is the same for all.
+  std::array<int64_t, 4> mask_strides() const {
+    std::array<int64_t, 4> strides;
+    const Shape shape = mask_shape();
+    int64_t elements_behind = 1;
+    for (int axis = 2; axis >= 0; --axis) {
+      strides[axis + 1] = shape[axis] == 1 ? 0 : elements_behind;
+      elements_behind *= shape[axis];
+    }
+    strides[0] = elements_behind;
+    return strides;
+  }
   int64_t steps() const { return inputs()[0].shape[0]; }
   int64_t positions() const { return inputs()[1].shape[0]; }
 
