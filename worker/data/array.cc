@@ -95,6 +95,7 @@ Array::Array(std::shared_ptr<const FileBytes> file, int64_t rows, const Layout& 
       row_bytes_(elements_ * ElementBytes(layout.type)) {
   if (layout_.stride == 0) layout_.stride = row_bytes_;
   in_memory_ = file->in_memory();
+  can_change_ = file->can_change();
   parts_.push_back({std::move(file), layout.offset});
   ends_.push_back(rows);
 }
@@ -114,6 +115,7 @@ absl::Status Array::Append(const Array& other) {
   const int64_t rows_before = rows();
   parts_.insert(parts_.end(), other.parts_.begin(), other.parts_.end());
   in_memory_ &= other.in_memory_;
+  can_change_ |= other.can_change_;
   for (const int64_t end : other.ends_) ends_.push_back(rows_before + end);
   return absl::OkStatus();
 }
@@ -153,6 +155,7 @@ Array Array::Rows() const {
 Array Array::Range(int64_t first, int64_t end) const {
   Array selected = *this;
   selected.parts_.clear();
+  selected.open_ = {};
   selected.ends_.clear();
   for (int i = 0; i < static_cast<int>(parts_.size()); ++i) {
     const int64_t begin = std::max(first, FirstRow(i));
@@ -257,13 +260,12 @@ absl::StatusOr<const char*> Array::ReadWindow(int64_t row, std::string* scratch)
   return scratch->data();
 }
 
-absl::Status Array::ForEachRow(
-    absl::FunctionRef<absl::Status(int64_t row, const char* bytes)> visit) const {
+absl::Status Array::ForEachRow(int64_t first_row, int64_t end_row, Visit visit) const {
   // Many rows at a time: one system call for each row would dominate the time of a scan.
   const int64_t step = std::max<int64_t>(1, kScanBytes / std::max<int64_t>(1, layout_.stride));
   std::string scratch;
   std::string window;
-  for (int64_t row = 0; row < rows();) {
+  for (int64_t row = first_row; row < end_row;) {
     const int64_t first = FileRow(row);
     const int part = PartOf(first);
     const int64_t end = std::min(ends_[part], first + step);
@@ -275,7 +277,7 @@ absl::Status Array::ForEachRow(
       continue;
     }
     int64_t next = row + 1;
-    while (next < rows() && LastFileRow(next) < end) ++next;
+    while (next < end_row && LastFileRow(next) < end) ++next;
     CAIRN_ASSIGN_OR_RETURN(
         const char* const bytes,
         parts_[part].file->Read(parts_[part].offset + (first - FirstRow(part)) * layout_.stride,
@@ -337,7 +339,7 @@ void Array::RowToWholes(const char* row, int64_t* out) const {
 }
 
 absl::Status Array::CheckUnchanged(const std::vector<int64_t>& rows) const {
-  if (in_memory()) return absl::OkStatus();
+  if (!can_change_) return absl::OkStatus();
   for (const int part : PartsOf(rows)) {
     CAIRN_RETURN_IF_ERROR(parts_[part].file->CheckUnchanged());
   }
@@ -345,9 +347,17 @@ absl::Status Array::CheckUnchanged(const std::vector<int64_t>& rows) const {
 }
 
 absl::Status Array::OpenFiles(const std::vector<int64_t>& rows) const {
-  if (in_memory()) return absl::OkStatus();
+  if (is_open()) return absl::OkStatus();
   for (const int part : PartsOf(rows)) CAIRN_RETURN_IF_ERROR(parts_[part].file->Prepare());
   return absl::OkStatus();
+}
+
+// Parts stay open, so each is looked at once after it was opened.
+bool Array::is_open() const {
+  size_t open = open_.value();
+  while (open < parts_.size() && parts_[open].file->is_open()) ++open;
+  open_.Set(open);
+  return open == parts_.size();
 }
 
 absl::Status CheckRowsNotEmpty(const FileBytes& file, int64_t rows, const Array::Layout& layout) {

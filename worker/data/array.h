@@ -1,6 +1,7 @@
 #ifndef CAIRN_WORKER_DATA_ARRAY_H_
 #define CAIRN_WORKER_DATA_ARRAY_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -88,9 +89,11 @@ class Array {
   // `*scratch` until it changes. DataLoss as FileBytes::Read.
   absl::StatusOr<const char*> Row(int64_t row, std::string* scratch) const;
 
-  // Visits all rows in order, reading large pieces; stops at the first error.
-  absl::Status ForEachRow(
-      absl::FunctionRef<absl::Status(int64_t row, const char* bytes)> visit) const;
+  using Visit = absl::FunctionRef<absl::Status(int64_t row, const char* bytes)>;
+  // Visits the rows [first, end) in order, reading large pieces; stops at the first error.
+  absl::Status ForEachRow(int64_t first, int64_t end, Visit visit) const;
+  // Visits all rows.
+  absl::Status ForEachRow(Visit visit) const { return ForEachRow(0, rows(), visit); }
 
   // Convert the elements of a row and write elements() values to `out`. RowToFloats multiplies by
   // `scale` and rounds the product once. RowToInts requires integers of 32 bits.
@@ -103,6 +106,8 @@ class Array {
 
   // Opens the files of these rows that are deferred. Errors as Row's.
   absl::Status OpenFiles(const std::vector<int64_t>& rows) const;
+  // Whether all files are open.
+  bool is_open() const;
 
   // DataLoss: the file on disk of one of these rows has changed since it was opened.
   absl::Status CheckUnchanged(const std::vector<int64_t>& rows) const;
@@ -131,6 +136,22 @@ class Array {
   absl::StatusOr<const char*> ReadWindow(int64_t row, std::string* scratch) const;
   int PartOf(int64_t row) const;
   std::vector<int> PartsOf(const std::vector<int64_t>& rows) const;
+  // A number that all threads may raise. A copy of an array begins with that of the array.
+  class Progress {
+   public:
+    Progress() = default;
+    Progress(const Progress& other) noexcept : value_(other.value()) {}
+    Progress& operator=(const Progress& other) noexcept {
+      Set(other.value());
+      return *this;
+    }
+    size_t value() const { return value_.load(std::memory_order_relaxed); }
+    void Set(size_t value) { value_.store(value, std::memory_order_relaxed); }
+
+   private:
+    std::atomic<size_t> value_ = 0;
+  };
+
   int64_t FirstRow(int part) const { return part == 0 ? 0 : ends_[part - 1]; }
   template <typename Out, typename Convert>
   void ConvertRow(const char* row, Out* out, Convert convert) const;
@@ -142,6 +163,8 @@ class Array {
   std::optional<RowSelection> selection_;
   std::vector<Part> parts_;
   bool in_memory_ = true;      // All parts.
+  bool can_change_ = false;    // Any of the files.
+  mutable Progress open_;      // So many of the first parts are open.
   std::vector<int64_t> ends_;  // One past the last row of each part.
 };
 

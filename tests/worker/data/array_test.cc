@@ -232,6 +232,34 @@ TEST(ArrayTest, RowsOfManyFilesAreFoundWhateverTheirSizes) {
   }
 }
 
+TEST(ArrayTest, KnowsWhetherAllItsFilesAreOpen) {
+  int opened = 0;
+  const auto deferred = [&](const std::string& bytes) {
+    const auto open = [&opened, bytes] {
+      ++opened;
+      return FileBytes::InMemory("file", bytes);
+    };
+    return Array(FileBytes::Deferred("file", bytes.size(), open),
+                 static_cast<int64_t>(bytes.size()), {.type = ElementType::kUint8});
+  };
+  Array array = deferred("\1\2");
+  ASSERT_TRUE(array.Append(deferred("\3")).ok());
+  EXPECT_FALSE(array.is_open());
+  EXPECT_TRUE(array.OpenFiles({1, 0}).ok());
+  EXPECT_EQ(opened, 1);
+  EXPECT_FALSE(array.is_open());
+  const Array copy = array;
+  const Array second = array.Select(RowSelection::Range(2, 3));
+  EXPECT_FALSE(second.is_open()) << "its only file is not the first one of the array";
+  EXPECT_TRUE(array.OpenFiles({2}).ok());
+  EXPECT_TRUE(array.is_open());
+  EXPECT_TRUE(copy.is_open());
+  EXPECT_TRUE(second.is_open());
+  ASSERT_TRUE(array.Append(deferred("\4")).ok());
+  EXPECT_FALSE(array.is_open());
+  EXPECT_EQ(opened, 2);
+}
+
 TEST(ArrayTest, FilesOfOtherTypesOrShapesDoNotContinueOne) {
   Array array = MakeArray({.type = ElementType::kUint8}, 2, "\1\2", "a");
   const absl::Status type = array.Append(MakeArray({.type = ElementType::kInt8}, 1, "\1", "b"));

@@ -31,8 +31,16 @@ absl::StatusOr<std::shared_ptr<const FileBytes>> FileBytes::OnDisk(std::string n
   std::shared_ptr<FileBytes> file(new FileBytes(std::move(name), "", descriptor));
   CAIRN_ASSIGN_OR_RETURN(const struct stat status, StatPatiently(descriptor, file->name_));
   file->size_ = status.st_size;
+  file->can_change_ = true;
   file->changed_seconds_ = status.st_mtim.tv_sec;
   file->changed_nanoseconds_ = status.st_mtim.tv_nsec;
+  return file;
+}
+
+std::shared_ptr<const FileBytes> FileBytes::Spooled(std::string name, int descriptor,
+                                                    uint64_t size) {
+  std::shared_ptr<FileBytes> file(new FileBytes(std::move(name), "", descriptor));
+  file->size_ = size;
   return file;
 }
 
@@ -89,11 +97,7 @@ absl::StatusOr<const char*> FileBytes::Read(uint64_t offset, size_t count,
 }
 
 absl::Status FileBytes::CheckUnchanged() const {
-  if (open_ != nullptr) {
-    const FileBytes* const ready = ready_;
-    return ready == nullptr ? absl::OkStatus() : ready->CheckUnchanged();
-  }
-  if (in_memory() || read_ != nullptr) return absl::OkStatus();
+  if (!can_change_) return absl::OkStatus();
   CAIRN_ASSIGN_OR_RETURN(const struct stat status, StatPatiently(descriptor_, name_));
   const bool same = static_cast<uint64_t>(status.st_size) == size_ &&
                     status.st_mtim.tv_sec == changed_seconds_ &&

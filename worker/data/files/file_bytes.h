@@ -24,8 +24,12 @@ class FileBytes {
   // Takes ownership of `descriptor`, even on failure. Records the file's size and modification time
   // for CheckUnchanged.
   static absl::StatusOr<std::shared_ptr<const FileBytes>> OnDisk(std::string name, int descriptor);
-  // Contents of `size` bytes that `open` returns at the first Read. If it fails, the Read fails,
-  // and the next one calls it again. InvalidArgument: the contents have another size.
+  // Contents of `size` bytes in a file without a name, which only this process can write and has
+  // written. Takes ownership of `descriptor`.
+  static std::shared_ptr<const FileBytes> Spooled(std::string name, int descriptor, uint64_t size);
+  // Contents of `size` bytes that `open` returns at the first Read: in memory or spooled. If it
+  // fails, the Read fails, and the next one calls it again. InvalidArgument: the contents have
+  // another size.
   using Open = std::function<absl::StatusOr<std::shared_ptr<const FileBytes>>()>;
   static std::shared_ptr<const FileBytes> Deferred(std::string name, uint64_t size, Open open);
   // Contents of `size` bytes whose Read is `read`, which must be thread-safe.
@@ -44,6 +48,8 @@ class FileBytes {
 
   // Opens deferred contents, as the first Read would.
   absl::Status Prepare() const;
+  // Whether Prepare has nothing to do.
+  bool is_open() const { return open_ == nullptr || ready_ != nullptr; }
 
   // Returns `count` bytes at `offset`, all within size(). Without a copy if the file is in memory;
   // otherwise they are read into `*scratch` and valid until it changes. DataLoss: a file that
@@ -53,6 +59,8 @@ class FileBytes {
 
   // DataLoss if the file on disk has changed since it was opened.
   absl::Status CheckUnchanged() const;
+  // Whether it can: not what is in memory, spooled or computed.
+  bool can_change() const { return can_change_; }
 
   // The error for invalid contents: InvalidArgument "data file NAME: reason".
   absl::Status Malformed(std::string_view reason) const;
@@ -66,6 +74,7 @@ class FileBytes {
   const std::string bytes_;
   const int descriptor_;
   uint64_t size_;
+  bool can_change_ = false;
   int64_t changed_seconds_ = 0;  // The modification time.
   int64_t changed_nanoseconds_ = 0;
   Open open_;          // Empty: the contents are not deferred.

@@ -108,7 +108,7 @@ absl::Status Spool::Write(std::string_view bytes) {
 
 absl::StatusOr<std::shared_ptr<const FileBytes>> Spool::Finish() {
   if (descriptor_ < 0) return FileBytes::InMemory(name_, std::move(memory_));
-  return FileBytes::OnDisk(name_, std::exchange(descriptor_, -1));
+  return FileBytes::Spooled(name_, std::exchange(descriptor_, -1), written_);
 }
 
 absl::StatusOr<std::unique_ptr<SpoolFile>> SpoolFile::Create(std::string name,

@@ -46,6 +46,21 @@ TEST(FileBytesTest, AFileOfTheSameSizeButAnotherTimeIsDetected) {
   EXPECT_FALSE(file->CheckUnchanged().ok());
 }
 
+// A file that others could change would have to be asked for its time.
+TEST(FileBytesTest, OnlyAFileOfOthersCanChange) {
+  const std::string path = WriteDataFile("spooled", "abc");
+  const auto file = FileBytes::Spooled("spooled", *OpenDataFile(path), 3);
+  EXPECT_FALSE(file->in_memory());
+  std::string scratch;
+  EXPECT_EQ(std::string(*file->Read(1, 2, &scratch), 2), "bc");
+  EXPECT_TRUE(OnDisk(path)->can_change());
+  for (const auto& each : {file, FileBytes::InMemory("memory", "abc"),
+                           FileBytes::Deferred("later", 3, [file] { return file; })}) {
+    EXPECT_FALSE(each->can_change());
+    EXPECT_TRUE(each->CheckUnchanged().ok());
+  }
+}
+
 TEST(FileBytesTest, AFileThatIsCutOffIsAnErrorAndNoCrash) {
   const std::string path = WriteDataFile("cut", std::string(10000, 'x'));
   const auto file = OnDisk(path);
@@ -83,7 +98,9 @@ TEST(FileBytesTest, DeferredContentsCanBeOpenedBeforeTheFirstRead) {
     ++opened;
     return FileBytes::InMemory("later", "abc");
   });
+  EXPECT_FALSE(file->is_open());
   EXPECT_TRUE(file->Prepare().ok());
+  EXPECT_TRUE(file->is_open());
   EXPECT_EQ(opened, 1);
   std::string scratch;
   EXPECT_EQ(std::string(*file->Read(1, 2, &scratch), 2), "bc");
@@ -92,6 +109,8 @@ TEST(FileBytesTest, DeferredContentsCanBeOpenedBeforeTheFirstRead) {
   EXPECT_TRUE(FileBytes::InMemory("memory", "abc")->Prepare().ok());
   const auto broken = FileBytes::Deferred("broken", 3, [] { return absl::UnavailableError("no"); });
   EXPECT_TRUE(absl::IsUnavailable(broken->Prepare()));
+  EXPECT_FALSE(broken->is_open());
+  EXPECT_TRUE(FileBytes::InMemory("memory", "abc")->is_open());
 }
 
 TEST(FileBytesTest, DeferredContentsOfAnotherSizeAreAnError) {
