@@ -15,6 +15,8 @@ namespace {
 // Of each worker, so that those that are faster read more.
 constexpr size_t kPartsPerWorker = 4;
 constexpr size_t kPartsMax = 4096;
+// Of the surveys that are sent with the parts to measure.
+constexpr size_t kSurveyBytesMax = size_t{256} << 20;
 
 proto::Command InspectCommand(const proto::JobRecord& record, const proto::Job& job) {
   proto::Command command;
@@ -29,35 +31,59 @@ proto::Command InspectCommand(const proto::JobRecord& record, const proto::Job& 
 
 void DataInspection::Advance(const proto::JobRecord& record, const proto::Job& job,
                              absl::Span<const TaskId> workers, Outbox* outbox) {
-  if (workers.empty()) return;
-  if (!std::exchange(is_divided_, true) && workers.size() > 1 && job::IsDivisible(job.train())) {
-    parts_.resize(std::min(kPartsPerWorker * workers.size(), kPartsMax));
+  if (workers.empty() || inspector_.has_value()) return;
+  const size_t parts = std::min(kPartsPerWorker * workers.size(), kPartsMax);
+  if (!std::exchange(is_begun_, true) && workers.size() > 1 && job::IsDivisible(job.train())) {
+    surveyed_.resize(parts);
+    found_.resize(parts);
   }
-  if (AllFound()) {
-    if (inspector_.has_value()) return;
-    inspector_ = workers.front();
-    asked_for_all_ = true;
-    proto::Command command = InspectCommand(record, job);
-    if (!parts_.empty()) *command.mutable_inspect()->mutable_survey() = Merged();
-    return outbox->Send(*inspector_, std::move(command));
+  const auto command = [&] {
+    proto::Command result = InspectCommand(record, job);
+    if (survey_.has_value()) *result.mutable_inspect()->mutable_survey() = *survey_;
+    return result;
+  };
+  if (!AreRead(surveyed_)) return AskForParts(command, workers, &surveyed_, outbox);
+  if (!surveyed_.empty() && !survey_.has_value()) {
+    survey_ = Merged();
+    found_.clear();
+    const size_t most = kSurveyBytesMax / std::max<size_t>(1, survey_->ByteSizeLong());
+    if (job::IsReadAgain(job.train())) measured_.resize(std::clamp<size_t>(most, 1, parts));
   }
+  if (!AreRead(measured_)) return AskForParts(command, workers, &measured_, outbox);
+  inspector_ = workers.front();
+  asked_for_all_ = true;
+  proto::Command rest = command();
+  if (moments_.has_value()) {
+    proto::DataMeasurement& measurement = *rest.mutable_inspect()->mutable_measurement();
+    for (const job::Moments& each : *moments_) *measurement.add_inputs() = each.ToProto();
+  }
+  outbox->Send(*inspector_, std::move(rest));
+}
+
+void DataInspection::AskForParts(absl::FunctionRef<proto::Command()> make,
+                                 absl::Span<const TaskId> workers, Parts* parts, Outbox* outbox) {
   const std::vector<TaskId> reading = readers();
   const std::set<TaskId> busy(reading.begin(), reading.end());
   for (const TaskId worker : workers) {
     if (busy.contains(worker)) continue;
     const auto part = absl::c_find_if(
-        parts_, [](const Part& each) { return !each.reader.has_value() && !each.found; });
-    if (part == parts_.end()) return;
+        *parts, [](const Part& each) { return !each.reader.has_value() && !each.is_read; });
+    if (part == parts->end()) return;
     part->reader = worker;
-    proto::Command command = InspectCommand(record, job);
-    command.mutable_inspect()->set_parts(static_cast<uint32_t>(parts_.size()));
-    command.mutable_inspect()->set_part(static_cast<uint32_t>(part - parts_.begin()));
+    proto::Command command = make();
+    command.mutable_inspect()->set_parts(static_cast<uint32_t>(parts->size()));
+    command.mutable_inspect()->set_part(static_cast<uint32_t>(part - parts->begin()));
     outbox->Send(worker, std::move(command));
   }
 }
 
-absl::Status DataInspection::OnSurveyed(TaskId worker, proto::DataSurvey survey) {
-  const auto parts = static_cast<int64_t>(parts_.size());
+absl::Status DataInspection::OnPart(TaskId worker, const proto::InspectReply& reply) {
+  return reply.has_survey() ? OnSurveyed(worker, reply.survey())
+                            : OnMeasured(worker, reply.measurement());
+}
+
+absl::Status DataInspection::OnSurveyed(TaskId worker, const proto::DataSurvey& survey) {
+  const auto parts = static_cast<int64_t>(surveyed_.size());
   const auto part = static_cast<int64_t>(survey.part());
   const int64_t files = survey.files();
   constexpr int64_t kFilesMax = int64_t{1} << 40;
@@ -86,49 +112,86 @@ absl::Status DataInspection::OnSurveyed(TaskId worker, proto::DataSurvey survey)
         "all workers need the same data files: of those for training, ", worker.Name(), " and ",
         first_->Name(), " have ", Plural(files, "file"), " with different names"));
   }
-  Part& read = parts_[part];
+  Part& read = surveyed_[part];
   read.reader.reset();
-  if (!read.found) read.found = std::move(survey);
+  if (!std::exchange(read.is_read, true)) found_[part] = survey;
+  return absl::OkStatus();
+}
+
+absl::Status DataInspection::OnMeasured(TaskId worker, const proto::DataMeasurement& measurement) {
+  if (measurement.part() >= measured_.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(worker.Name(), " measured part ",
+                                                   measurement.part(), " of ", measured_.size()));
+  }
+  Part& read = measured_[measurement.part()];
+  if (read.is_read) {
+    read.reader.reset();
+    return absl::OkStatus();
+  }
+  if (!moments_.has_value()) {
+    moments_.emplace();
+    for (const proto::Moments& each : measurement.inputs()) {
+      moments_->emplace_back(each.places_size());
+    }
+  }
+  if (measurement.inputs_size() != static_cast<int>(moments_->size())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        worker.Name(), " measured ", measurement.inputs_size(), " inputs, not ", moments_->size()));
+  }
+  for (int i = 0; i < measurement.inputs_size(); ++i) {
+    const absl::Status status = (*moments_)[i].Add(measurement.inputs(i));
+    if (status.ok()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(worker.Name(), " measured input ", i, ": ", status.message()));
+  }
+  read = {.is_read = true};
   return absl::OkStatus();
 }
 
 void DataInspection::Release(TaskId worker) {
   if (inspector_ == worker) inspector_.reset();
-  for (Part& part : parts_) {
-    if (part.reader == worker) part.reader.reset();
+  for (Parts* const parts : {&surveyed_, &measured_}) {
+    for (Part& part : *parts) {
+      if (part.reader == worker) part.reader.reset();
+    }
   }
 }
 
 std::string DataInspection::WorkOf(TaskId worker) const {
   if (inspector_ == worker) return "the data to inspect";
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    if (parts_[i].reader != worker) continue;
-    return absl::StrCat("part ", i + 1, " of ", parts_.size(), " of the training data to inspect");
+  for (const Parts* const parts : {&surveyed_, &measured_}) {
+    for (size_t i = 0; i < parts->size(); ++i) {
+      if ((*parts)[i].reader != worker) continue;
+      return absl::StrCat("part ", i + 1, " of ", parts->size(), " of the training data to ",
+                          parts == &surveyed_ ? "inspect" : "measure");
+    }
   }
   return "";
 }
 
 std::vector<TaskId> DataInspection::readers() const {
   std::vector<TaskId> readers;
-  for (const Part& part : parts_) {
-    if (part.reader.has_value()) readers.push_back(*part.reader);
+  for (const Parts* const parts : {&surveyed_, &measured_}) {
+    for (const Part& part : *parts) {
+      if (part.reader.has_value()) readers.push_back(*part.reader);
+    }
   }
   if (inspector_.has_value()) readers.push_back(*inspector_);
   return readers;
 }
 
-bool DataInspection::AllFound() const {
-  return absl::c_all_of(parts_, [](const Part& part) { return part.found.has_value(); });
+bool DataInspection::AreRead(const Parts& parts) {
+  return absl::c_all_of(parts, [](const Part& part) { return part.is_read; });
 }
 
 proto::DataSurvey DataInspection::Merged() const {
   proto::DataSurvey all;
   all.set_files(files_);
   all.set_names(names_);
-  for (const Part& part : parts_) {
-    all.mutable_index()->MergeFrom(part.found->index());
-    all.mutable_fingerprints()->MergeFrom(part.found->fingerprints());
-    const proto::DamagedRecords& damaged = part.found->damaged();
+  for (const proto::DataSurvey& part : found_) {
+    all.mutable_index()->MergeFrom(part.index());
+    all.mutable_fingerprints()->MergeFrom(part.fingerprints());
+    const proto::DamagedRecords& damaged = part.damaged();
     if (damaged.count() == 0) continue;
     if (!all.has_damaged()) all.mutable_damaged()->set_first_error(damaged.first_error());
     all.mutable_damaged()->set_count(all.damaged().count() + damaged.count());

@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "coordinator/outbox.h"
 #include "coordinator/task.h"
+#include "job/moments.h"
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
 #include "proto/journal.pb.h"
@@ -17,17 +19,20 @@
 namespace cairn::coordinator {
 
 // Has workers read a job's data before it starts: the coordinator may have no access to them. If
-// the training files are divisible (job::IsDivisible) and there are several workers, each reads
-// parts of them, one at a time. Then one worker reads the rest, knowing what was found in all
-// parts. What a lost worker was to read is read by another. Pure state machine, not thread-safe.
+// the training files are divisible (job::IsDivisible) and there are several workers, they do it in
+// parts, each worker one at a time: first parts of the files (the survey); then, if they are to be
+// read again (job::IsReadAgain), parts of the examples that were found (the measurement). At last
+// one worker reads the rest, knowing what was found in all parts. What a lost worker was to read is
+// read by another. Pure state machine, not thread-safe.
 class DataInspection {
  public:
   // Asks those of `workers` that read nothing.
   void Advance(const proto::JobRecord& record, const proto::Job& job,
                absl::Span<const TaskId> workers, Outbox* outbox);
-  // A worker has read a part. Ignored if the part was read already. InvalidArgument: it sees other
-  // files than another worker, or its reply is not about the part.
-  absl::Status OnSurveyed(TaskId worker, proto::DataSurvey survey);
+  // A worker has read a part: the reply has a survey or a measurement. Ignored if the part was read
+  // already. InvalidArgument: it sees other files than another worker, or its reply is not about
+  // the part.
+  absl::Status OnPart(TaskId worker, const proto::InspectReply& reply);
   // The worker reads nothing: it has replied, is gone or is stuck.
   void Release(TaskId worker);
 
@@ -41,19 +46,29 @@ class DataInspection {
  private:
   struct Part {
     std::optional<TaskId> reader;
-    std::optional<proto::DataSurvey> found;
+    bool is_read = false;
   };
+  using Parts = std::vector<Part>;
 
-  bool AllFound() const;
-  // Puts the parts together.
+  static bool AreRead(const Parts& parts);
+  // Sends the command, with a part that nobody reads, to those of `workers` that read nothing.
+  void AskForParts(absl::FunctionRef<proto::Command()> make, absl::Span<const TaskId> workers,
+                   Parts* parts, Outbox* outbox);
+  absl::Status OnSurveyed(TaskId worker, const proto::DataSurvey& survey);
+  absl::Status OnMeasured(TaskId worker, const proto::DataMeasurement& measurement);
+  // Puts the parts of the survey together.
   proto::DataSurvey Merged() const;
 
-  bool is_divided_ = false;
-  std::vector<Part> parts_;  // Empty: one worker reads everything.
+  bool is_begun_ = false;
+  Parts surveyed_;  // Empty: one worker reads everything.
+  std::vector<proto::DataSurvey> found_;
   // The worker that has read a part first; the others must see the same files.
   std::optional<TaskId> first_;
   int64_t files_ = 0;
   uint64_t names_ = 0;
+  std::optional<proto::DataSurvey> survey_;  // All parts.
+  Parts measured_;                           // Empty: the examples are not read again in parts.
+  std::optional<std::vector<job::Moments>> moments_;  // Of the parts that were read, by input.
   std::optional<TaskId> inspector_;
   bool asked_for_all_ = false;
 };

@@ -101,8 +101,8 @@ void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, EventTime
     journaled_.Note(absl::StrCat(worker.Name(), " could not read the data: ", reply.error()), now);
     return workers_.Failed(worker, reply.error(), /*transient=*/true, now.monotonic);
   }
-  if (reply.has_survey()) {
-    const absl::Status status = inspection_.OnSurveyed(worker, reply.survey());
+  if (reply.has_survey() || reply.has_measurement()) {
+    const absl::Status status = inspection_.OnPart(worker, reply);
     return status.ok() ? void() : Fail(std::string(status.message()), now, outbox);
   }
   if (!inspection_.asked_for_all()) return;

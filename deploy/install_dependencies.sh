@@ -21,6 +21,8 @@ packages=(
   librocksdb-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev libzip-dev libre2-dev
   # hashes of features, as TensorFlow's
   libfarmhash-dev libhighwayhash-dev
+  # sums without rounding
+  libboost-dev
   # images
   libjpeg62-turbo-dev libpng-dev
   # computing on CPUs

@@ -581,6 +581,10 @@ bool IsDivisible(const proto::DataSource& source) {
   return format != nullptr && format->is_divisible != nullptr && format->is_divisible(source);
 }
 
+bool IsReadAgain(const proto::DataSource& train) {
+  return train.standardize() || !train.pipeline().empty();
+}
+
 const std::vector<DataFormat>& DataFormats() {
   static const auto* const formats = new std::vector<DataFormat>{
       {.name = "idx",

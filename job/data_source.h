@@ -60,6 +60,9 @@ bool IsOneHot(const proto::DataSource& source, const std::string& output);
 
 // Whether workers may inspect a part of the source's files each.
 bool IsDivisible(const proto::DataSource& source);
+// Whether the inspection reads the training rows once more when their number is known: for
+// statistics, or because the steps of the pipeline may refuse some.
+bool IsReadAgain(const proto::DataSource& train);
 
 // All formats, in the order of messages.
 const std::vector<DataFormat>& DataFormats();

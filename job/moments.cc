@@ -2,27 +2,66 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 
 namespace cairn::job {
 
 void Moments::Add(absl::Span<const float> values) {
-  const size_t places = mean_.size();
   for (size_t i = 0; i < values.size(); ++i) {
-    const size_t place = i % places;
     const double value = values[i];
     if (!std::isfinite(value)) continue;
-    const double distance = value - mean_[place];
-    mean_[place] += distance / ++counts_[place];
-    squares_[place] += distance * (value - mean_[place]);
+    Place& place = places_[i % places_.size()];
+    ++place.count;
+    place.sum.Add(value);
+    place.squares.Add(value * value);  // Exact: a float has 24 bits.
   }
+}
+
+absl::Status Moments::Add(const proto::Moments& other) {
+  if (other.places_size() != static_cast<int>(places_.size())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("moments of ", other.places_size(), " places, not ", places_.size()));
+  }
+  std::vector<Place> added;
+  for (int i = 0; i < other.places_size(); ++i) {
+    const proto::Moments::Place& place = other.places(i);
+    if (place.count() < 0 ||
+        place.count() > std::numeric_limits<int64_t>::max() - places_[i].count) {
+      return absl::InvalidArgumentError(absl::StrCat("moments of ", place.count(), " values"));
+    }
+    Place& sums = added.emplace_back();
+    sums.count = place.count();
+    CAIRN_ASSIGN_OR_RETURN(sums.sum, ExactSum::Create(place.sum()));
+    CAIRN_ASSIGN_OR_RETURN(sums.squares, ExactSum::Create(place.squares()));
+  }
+  for (size_t i = 0; i < added.size(); ++i) {
+    places_[i].count += added[i].count;
+    places_[i].sum.Add(added[i].sum);
+    places_[i].squares.Add(added[i].squares);
+  }
+  return absl::OkStatus();
+}
+
+proto::Moments Moments::ToProto() const {
+  proto::Moments result;
+  for (const Place& place : places_) {
+    proto::Moments::Place& its = *result.add_places();
+    its.set_count(place.count);
+    *its.mutable_sum() = place.sum.ToProto();
+    *its.mutable_squares() = place.squares.ToProto();
+  }
+  return result;
 }
 
 proto::DataPlan::Standardization Moments::Result() const {
   proto::DataPlan::Standardization result;
-  for (size_t place = 0; place < mean_.size(); ++place) {
-    const bool any = counts_[place] > 0;
-    result.add_mean(mean_[place]);
-    result.add_deviation(any ? std::sqrt(squares_[place] / counts_[place]) : 1);
+  for (const Place& place : places_) {
+    const bool any = place.count > 0;
+    result.add_mean(any ? place.sum.Mean(place.count) : 0);
+    result.add_deviation(any ? place.sum.Deviation(place.squares, place.count) : 1);
   }
   return result;
 }

@@ -4,30 +4,41 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "job/exact_sum.h"
 #include "proto/job.pb.h"
 
 namespace cairn::job {
 
-// Computes the mean and standard deviation per position along the last axis, over all added values,
-// in double and in one pass (Welford's method; Knuth, The Art of Computer Programming, vol. 2,
-// 4.2.2). Not thread-safe.
+// Computes the mean and standard deviation per position along the last axis, over all added values.
+// The sums are exact, so it does not matter how the values are divided among workers. Not
+// thread-safe.
 class Moments {
  public:
-  // `places` is the length of the last axis; positive.
-  explicit Moments(int64_t places) : mean_(places), squares_(places) {}
+  // `places` is the length of the last axis. 0: there are no values.
+  explicit Moments(int64_t places) : places_(places) {}
 
   // Adds values; their number must be a multiple of `places`. NaN and infinite values are skipped.
   void Add(absl::Span<const float> values);
+  // Adds the values of other moments. InvalidArgument: they have other places, or are no sums.
+  absl::Status Add(const proto::Moments& other);
+
+  proto::Moments ToProto() const;
+  int places() const { return static_cast<int>(places_.size()); }
 
   // The mean and population standard deviation, as in Keras's Normalization. A position without
   // values has mean 0 and deviation 1.
   proto::DataPlan::Standardization Result() const;
 
  private:
-  std::vector<double> mean_;
-  std::vector<double> squares_;  // Sums of squared deviations from the mean.
-  std::vector<double> counts_ = std::vector<double>(mean_.size());
+  struct Place {
+    int64_t count = 0;
+    ExactSum sum;
+    ExactSum squares;
+  };
+
+  std::vector<Place> places_;
 };
 
 }  // namespace cairn::job

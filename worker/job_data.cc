@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "common/failpoint.h"
 #include "common/plural.h"
@@ -21,6 +22,7 @@
 #include "common/status_macros.h"
 #include "job/data_formats/text_format.h"
 #include "job/data_source.h"
+#include "job/moments.h"
 #include "job/value_steps.h"
 #include "nn/objective.h"
 #include "nn/signature.h"
@@ -281,10 +283,14 @@ uint64_t NamesHash(const std::vector<std::string>& names) {
 
 class Inspection {
  public:
-  // `survey`: what workers have found in all training files; null if they are to be read.
-  Inspection(const proto::Job& job, const JobModel& model, const proto::DataSurvey* survey,
+  Inspection(const proto::Inspect& inspect, const JobModel& model,
              std::shared_ptr<DataStorage> storage, proto::InspectReply* reply)
-      : job_(job), model_(model), survey_(survey), storage_(std::move(storage)), reply_(*reply) {}
+      : job_(inspect.job()),
+        model_(model),
+        survey_(inspect.has_survey() ? &inspect.survey() : nullptr),
+        measurement_(inspect.has_measurement() ? &inspect.measurement() : nullptr),
+        storage_(std::move(storage)),
+        reply_(*reply) {}
 
   absl::StatusOr<bool> Train() {
     proto::DataPlan& plan = *reply_.mutable_data();
@@ -297,34 +303,45 @@ class Inspection {
       return true;
     }
     if (!job_.train().zip().empty()) return TrainZip(&plan);
-    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(job_.train(), model_));
-    CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintTraining(files));
-    plan.mutable_train_files()->Assign(prints.begin(), prints.end());
-    // Before the data are opened: opening CSV encodes text by the vocabularies in the plan.
-    ChooseTrainingRows choose;
-    if (job_.has_validation_fraction() || !job_.train().rows().empty() ||
-        !job_.train().pipeline().empty()) {
-      choose = [this](int64_t rows) { return ChooseRows(job_, job_.train(), rows); };
-    }
-    CAIRN_RETURN_IF_ERROR(InspectSource(job_.train(), files, choose, &plan));
-    CAIRN_ASSIGN_OR_RETURN(Dataset data, OpenTraining(files, &plan));
+    CAIRN_ASSIGN_OR_RETURN(Dataset data, OpenTraining(&plan));
     CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, data.examples()));
     reply_.set_examples(split.training);
     reply_.set_validation_examples(split.rows - split.training);
     const auto shapes = data.InputShapes();
     plan.mutable_input_shapes()->Assign(shapes.begin(), shapes.end());
-    const auto& steps = job_.train().pipeline();
-    if (job_.train().standardize() || absl::c_any_of(steps, job::IsMeasured)) {
-      // Only training rows: statistics that saw validation rows would make the validation biased.
-      CAIRN_ASSIGN_OR_RETURN(const auto inputs,
-                             data.Measure(model_.data_model(),
-                                          [&split](int64_t row) { return split.IsTraining(row); }));
+    if (IsMeasured(job_.train())) {
+      CAIRN_ASSIGN_OR_RETURN(const std::vector<job::Moments> moments,
+                             measurement_ == nullptr ? Measure(data, split, data.all_rows())
+                                                     : MomentsOf(*measurement_));
+      const auto inputs = ResultsOf(moments);
       plan.mutable_inputs()->Assign(inputs.begin(), inputs.end());
       data = data.WithStatistics(inputs);
+    } else if (measurement_ != nullptr) {
+      return true;  // The steps have accepted all parts.
     }
     // The steps behind one that normalizes take the normalized values.
-    CAIRN_RETURN_IF_ERROR(data.CheckSteps());
+    CAIRN_RETURN_IF_ERROR(data.CheckSteps(data.all_rows()));
     return true;
+  }
+
+  // A part of what Train does with the rows, after the survey.
+  absl::StatusOr<proto::DataMeasurement> MeasurePart(uint32_t part, uint32_t parts) {
+    proto::DataPlan plan;
+    CAIRN_ASSIGN_OR_RETURN(const Dataset data, OpenTraining(&plan));
+    CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, data.examples()));
+    const auto begin = [&](uint32_t of) {
+      return static_cast<int64_t>(static_cast<absl::int128>(data.examples()) * of / parts);
+    };
+    const Dataset::RowRange rows = {begin(part), begin(part + 1)};
+    proto::DataMeasurement measurement;
+    measurement.set_part(part);
+    if (!IsMeasured(job_.train())) {
+      CAIRN_RETURN_IF_ERROR(data.CheckSteps(rows));
+      return measurement;
+    }
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<job::Moments> moments, Measure(data, split, rows));
+    for (const job::Moments& each : moments) *measurement.add_inputs() = each.ToProto();
+    return measurement;
   }
 
   absl::StatusOr<bool> Validation() {
@@ -344,7 +361,7 @@ class Inspection {
                                                      plan.mutable_validation_zip(), &damaged));
       if (damaged.count() > 0) *plan.mutable_validation_damaged() = damaged;
       reply_.set_validation_examples(data.examples());
-      CAIRN_RETURN_IF_ERROR(data.CheckSteps());
+      CAIRN_RETURN_IF_ERROR(data.CheckSteps(data.all_rows()));
       return true;
     }
     CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(source, model_));
@@ -359,7 +376,7 @@ class Inspection {
     }
     plan.mutable_validation_index()->Assign(found.index.begin(), found.index.end());
     reply_.set_validation_examples(data.examples());
-    CAIRN_RETURN_IF_ERROR(data.CheckSteps());
+    CAIRN_RETURN_IF_ERROR(data.CheckSteps(data.all_rows()));
     return true;
   }
 
@@ -381,9 +398,48 @@ class Inspection {
     return all;
   }
 
+  static bool IsMeasured(const proto::DataSource& source) {
+    return source.standardize() || absl::c_any_of(source.pipeline(), job::IsMeasured);
+  }
+
+  // Only of training rows: statistics that saw validation rows would make the validation biased.
+  absl::StatusOr<std::vector<job::Moments>> Measure(const Dataset& data, const Split& split,
+                                                    Dataset::RowRange rows) const {
+    return data.Measure(
+        model_.data_model(), [&split](int64_t row) { return split.IsTraining(row); }, rows);
+  }
+
+  absl::StatusOr<std::vector<job::Moments>> MomentsOf(
+      const proto::DataMeasurement& measurement) const {
+    std::vector<job::Moments> moments;
+    for (const proto::Moments& each : measurement.inputs()) {
+      moments.emplace_back(each.places_size());
+      CAIRN_RETURN_IF_ERROR(moments.back().Add(each));
+    }
+    if (moments.size() == model_.data_model().inputs().size()) return moments;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the statistics are of ", moments.size(), " inputs"));
+  }
+
+  static std::vector<proto::DataPlan::Standardization> ResultsOf(
+      const std::vector<job::Moments>& moments) {
+    std::vector<proto::DataPlan::Standardization> results;
+    for (const job::Moments& each : moments) results.push_back(each.Result());
+    return results;
+  }
+
   // Adds to the plan what is found in the files.
-  absl::StatusOr<Dataset> OpenTraining(const SourceFiles& files, proto::DataPlan* plan) {
+  absl::StatusOr<Dataset> OpenTraining(proto::DataPlan* plan) {
     const proto::DataSource& train = job_.train();
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(train, model_));
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintTraining(files));
+    plan->mutable_train_files()->Assign(prints.begin(), prints.end());
+    // Before the data are opened: opening CSV encodes text by the vocabularies in the plan.
+    ChooseTrainingRows choose;
+    if (job_.has_validation_fraction() || !train.rows().empty() || !train.pipeline().empty()) {
+      choose = [this](int64_t rows) { return ChooseRows(job_, job_.train(), rows); };
+    }
+    CAIRN_RETURN_IF_ERROR(InspectSource(train, files, choose, plan));
     if (survey_ == nullptr) {
       Findings found;
       CAIRN_ASSIGN_OR_RETURN(Dataset data,
@@ -394,11 +450,7 @@ class Inspection {
       return data;
     }
     const proto::DamagedRecords& damaged = survey_->damaged();
-    if (damaged.count() > train.skip_damaged()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Plural(damaged.count(), "damaged record"), ", \"skip_damaged\" allows ",
-                       train.skip_damaged(), "; the first: ", damaged.first_error()));
-    }
+    CAIRN_RETURN_IF_ERROR(CheckDamage(damaged, train.skip_damaged()));
     if (damaged.count() > 0) *plan->mutable_train_damaged() = WithoutPlaces(damaged);
     *plan->mutable_train_index() = survey_->index();
     return OpenFiles(train, files, plan->train_files(), plan->train_index(), *plan,
@@ -413,14 +465,12 @@ class Inspection {
     CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, data.examples()));
     reply_.set_examples(split.training);
     reply_.set_validation_examples(split.rows - split.training);
-    const bool is_measured = absl::c_any_of(train.zip(), [](const proto::ZippedSource& zipped) {
-      return zipped.source().standardize() ||
-             absl::c_any_of(zipped.source().pipeline(), job::IsMeasured);
-    });
+    const bool is_measured = absl::c_any_of(
+        train.zip(), [](const proto::ZippedSource& zipped) { return IsMeasured(zipped.source()); });
     if (is_measured) {
-      CAIRN_ASSIGN_OR_RETURN(const auto inputs,
-                             data.Measure(model_.data_model(),
-                                          [&split](int64_t row) { return split.IsTraining(row); }));
+      CAIRN_ASSIGN_OR_RETURN(const std::vector<job::Moments> moments,
+                             Measure(data, split, data.all_rows()));
+      const auto inputs = ResultsOf(moments);
       for (int i = 0; i < train.zip_size(); ++i) {
         for (const int input : job::InputsOf(train.zip(i), model_.data_model())) {
           *plan->mutable_train_zip(i)->add_inputs() = inputs[input];
@@ -428,7 +478,7 @@ class Inspection {
       }
       data = data.WithStatistics(inputs);
     }
-    CAIRN_RETURN_IF_ERROR(data.CheckSteps());
+    CAIRN_RETURN_IF_ERROR(data.CheckSteps(data.all_rows()));
     return true;
   }
 
@@ -494,7 +544,7 @@ class Inspection {
       CAIRN_ASSIGN_OR_RETURN(Dataset data,
                              OpenSource(source, files, plan, model_.data_model(),
                                         model_.data_objective(), storage_.get(), nullptr, &found));
-      CAIRN_RETURN_IF_ERROR(data.CheckSteps());
+      CAIRN_RETURN_IF_ERROR(data.CheckSteps(data.all_rows()));
       if (damaged->count() == 0) damaged->set_first_error(found.damaged.first_error());
       damaged->set_count(damaged->count() + found.damaged.count());
       plan.mutable_train_index()->Assign(found.index.begin(), found.index.end());
@@ -506,19 +556,24 @@ class Inspection {
 
   const proto::Job& job_;
   const JobModel& model_;
-  const proto::DataSurvey* const survey_;
+  const proto::DataSurvey* const survey_;            // Null: the training files are to be read.
+  const proto::DataMeasurement* const measurement_;  // Null: their rows are to be measured.
   const std::shared_ptr<DataStorage> storage_;
   proto::InspectReply& reply_;
 };
+
+absl::Status CheckPart(const proto::Inspect& inspect) {
+  if (job::IsDivisible(inspect.job().train()) && inspect.part() < inspect.parts()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no part ", inspect.part(), " of ", inspect.parts()));
+}
 
 // Reads the files of one part of the training data.
 absl::StatusOr<proto::DataSurvey> Survey(const proto::Inspect& inspect, const JobModel& model,
                                          DataStorage* storage) {
   const proto::DataSource& train = inspect.job().train();
-  if (!job::IsDivisible(train) || inspect.part() >= inspect.parts()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no part ", inspect.part(), " of ", inspect.parts()));
-  }
   CAIRN_ASSIGN_OR_RETURN(const SourceFiles all, ListJobFiles(train, model));
   const std::vector<std::string>& names = all.features[0];
   proto::DataSurvey survey;
@@ -532,10 +587,13 @@ absl::StatusOr<proto::DataSurvey> Survey(const proto::Inspect& inspect, const Jo
   files.features = {{names.begin() + begin, names.begin() + end}};
   CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
   survey.mutable_fingerprints()->Assign(prints.begin(), prints.end());
+  // What the plan has is not in the files of a divisible source, but for the columns of the first.
+  proto::DataPlan plan;
+  CAIRN_RETURN_IF_ERROR(InspectSource(train, all, {}, &plan));
   const auto label_specs = LabelSpecs(train, model.data_model(), model.data_objective());
   CAIRN_ASSIGN_OR_RETURN(
       const SourceArrays found,
-      SurveySource({train, files, proto::DataPlan(), model.data_model(), label_specs, storage}));
+      SurveySource({train, files, plan, model.data_model(), label_specs, storage}));
   survey.mutable_index()->Assign(found.index.begin(), found.index.end());
   *survey.mutable_damaged() = found.damaged;
   survey.mutable_damaged()->clear_places();
@@ -549,13 +607,22 @@ absl::Status InspectInto(const proto::Inspect& inspect, const DataStorage::Optio
   const auto storage = std::make_shared<DataStorage>(options);
   const std::string field = FieldOf("train", inspect.job().train());
   if (inspect.parts() > 0) {
-    CAIRN_ASSIGN_OR_RETURN(*reply->mutable_survey(), Within<proto::DataSurvey>(field, [&] {
-      return Survey(inspect, model, storage.get());
-    }));
+    CAIRN_RETURN_IF_ERROR(CheckPart(inspect));
+    if (!inspect.has_survey()) {
+      CAIRN_ASSIGN_OR_RETURN(*reply->mutable_survey(), Within<proto::DataSurvey>(field, [&] {
+        return Survey(inspect, model, storage.get());
+      }));
+      return absl::OkStatus();
+    }
+    proto::InspectReply ignored;
+    Inspection inspection(inspect, model, storage, &ignored);
+    CAIRN_ASSIGN_OR_RETURN(*reply->mutable_measurement(),
+                           Within<proto::DataMeasurement>(field, [&] {
+                             return inspection.MeasurePart(inspect.part(), inspect.parts());
+                           }));
     return absl::OkStatus();
   }
-  Inspection inspection(inspect.job(), model, inspect.has_survey() ? &inspect.survey() : nullptr,
-                        storage, reply);
+  Inspection inspection(inspect, model, storage, reply);
   CAIRN_RETURN_IF_ERROR(Within<bool>(field, [&] { return inspection.Train(); }).status());
   if (!inspect.job().has_validation()) return absl::OkStatus();
   return Within<bool>(FieldOf("validation", inspect.job().validation()),

@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "job/moments.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -55,6 +56,17 @@ class DataInspectionTest : public ::testing::Test {
     return sent;
   }
 
+  absl::Status Surveyed(TaskId worker, const proto::DataSurvey& survey) {
+    proto::InspectReply reply;
+    *reply.mutable_survey() = survey;
+    return inspection_.OnPart(worker, reply);
+  }
+  absl::Status Measured(TaskId worker, const proto::DataMeasurement& measurement) {
+    proto::InspectReply reply;
+    *reply.mutable_measurement() = measurement;
+    return inspection_.OnPart(worker, reply);
+  }
+
   DataInspection inspection_;
 };
 
@@ -94,7 +106,7 @@ TEST_F(DataInspectionTest, AllWorkersReadPartsAndOneThenKnowsAll) {
         continue;
       }
       readers.insert(worker);
-      ASSERT_TRUE(inspection_.OnSurveyed(WorkerTask(worker), Found(inspect, kFiles)).ok());
+      ASSERT_TRUE(Surveyed(WorkerTask(worker), Found(inspect, kFiles)).ok());
     }
     sent = Advance(3, RecordsJob());
   }
@@ -111,6 +123,96 @@ TEST_F(DataInspectionTest, AllWorkersReadPartsAndOneThenKnowsAll) {
   EXPECT_EQ(last.survey().names(), 7u);
 }
 
+// The sums of a part of the examples, of which number i has the value i.
+proto::DataMeasurement MeasuredPart(const proto::Inspect& inspect, int64_t examples) {
+  job::Moments moments(1);
+  const int64_t end = examples * (inspect.part() + 1) / inspect.parts();
+  for (int64_t i = examples * inspect.part() / inspect.parts(); i < end; ++i) {
+    moments.Add({static_cast<float>(i)});
+  }
+  proto::DataMeasurement measurement;
+  measurement.set_part(inspect.part());
+  *measurement.add_inputs() = moments.ToProto();
+  return measurement;
+}
+
+// Also if one of them is lost in the middle of each second of its parts.
+TEST_F(DataInspectionTest, TheExamplesAreMeasuredInPartsWhenTheirNumberIsKnown) {
+  constexpr int64_t kFiles = 30;
+  constexpr int64_t kExamples = 435;  // 0 + 1 + ... + 29
+  proto::Job job = RecordsJob();
+  job.mutable_train()->set_standardize(true);
+  std::set<uint32_t> readers;
+  int measured = 0;
+  std::map<uint32_t, proto::Inspect> sent = Advance(3, job);
+  for (int round = 0; !inspection_.asked_for_all(); ++round) {
+    ASSERT_LT(round, 100);
+    std::map<uint32_t, proto::Inspect> asked = std::move(sent);
+    for (const auto& [worker, inspect] : asked) {
+      ASSERT_GT(inspect.parts(), 0u);
+      const TaskId task = WorkerTask(worker);
+      if (!inspect.has_survey()) {
+        EXPECT_THAT(inspection_.WorkOf(task), HasSubstr("of the training data to inspect"));
+        ASSERT_TRUE(Surveyed(task, Found(inspect, kFiles)).ok());
+        continue;
+      }
+      EXPECT_EQ(inspect.survey().index_size(), kFiles);
+      EXPECT_THAT(inspection_.WorkOf(task), HasSubstr("of the training data to measure"));
+      if (worker == 2 && round % 2 == 0) {
+        inspection_.Release(task);
+        continue;
+      }
+      readers.insert(worker);
+      ++measured;
+      ASSERT_TRUE(Measured(task, MeasuredPart(inspect, kExamples)).ok());
+      // The second one does not count.
+      ASSERT_TRUE(Measured(task, MeasuredPart(inspect, kExamples)).ok());
+    }
+    sent = Advance(3, job);
+  }
+  EXPECT_EQ(readers.size(), 3u);
+  EXPECT_EQ(measured, 3 * 4);
+  ASSERT_EQ(sent.size(), 1u);
+  const proto::Inspect& last = sent.begin()->second;
+  EXPECT_EQ(last.parts(), 0u);
+  EXPECT_EQ(last.survey().index_size(), kFiles);
+  job::Moments moments(1);
+  ASSERT_EQ(last.measurement().inputs_size(), 1);
+  ASSERT_TRUE(moments.Add(last.measurement().inputs(0)).ok());
+  EXPECT_EQ(moments.Result().mean(0), (kExamples - 1) / 2.0);
+}
+
+TEST_F(DataInspectionTest, ForgedMeasurementsAreRefused) {
+  proto::Job job = RecordsJob();
+  EXPECT_FALSE(Measured(WorkerTask(0), proto::DataMeasurement()).ok()) << "nobody was asked";
+  job.mutable_train()->set_standardize(true);
+  std::map<uint32_t, proto::Inspect> sent = Advance(2, job);
+  while (!sent.at(0).has_survey()) {
+    for (const auto& [worker, inspect] : sent) {
+      ASSERT_TRUE(Surveyed(WorkerTask(worker), Found(inspect, 16)).ok());
+    }
+    sent = Advance(2, job);
+  }
+  const proto::DataMeasurement good = MeasuredPart(sent.at(0), 100);
+  proto::DataMeasurement forged = good;
+  forged.set_part(8);
+  EXPECT_THAT(Measured(WorkerTask(0), forged).message(), HasSubstr("part 8 of 8"));
+  forged = good;
+  forged.mutable_inputs(0)->mutable_places(0)->set_count(-1);
+  EXPECT_FALSE(Measured(WorkerTask(0), forged).ok());
+  forged = good;
+  forged.mutable_inputs(0)->mutable_places(0)->mutable_sum()->set_first(1000000);
+  EXPECT_FALSE(Measured(WorkerTask(0), forged).ok());
+  ASSERT_TRUE(Measured(WorkerTask(0), good).ok());
+  forged = MeasuredPart(sent.at(1), 100);
+  forged.mutable_inputs(0)->add_places();
+  EXPECT_THAT(Measured(WorkerTask(1), forged).message(), HasSubstr("2 places, not 1"));
+  forged = MeasuredPart(sent.at(1), 100);
+  forged.add_inputs();
+  EXPECT_THAT(Measured(WorkerTask(1), forged).message(), HasSubstr("2 inputs, not 1"));
+  EXPECT_EQ(Advance(2, job).size(), 1u) << "worker 1 has not measured its part";
+}
+
 TEST_F(DataInspectionTest, DamagedRecordsAreAddedUpAndTheFirstIsQuoted) {
   auto sent = Advance(2, RecordsJob());
   while (!inspection_.asked_for_all()) {
@@ -121,7 +223,7 @@ TEST_F(DataInspectionTest, DamagedRecordsAreAddedUpAndTheFirstIsQuoted) {
         survey.mutable_damaged()->set_count(2);
         survey.mutable_damaged()->set_first_error("part " + std::to_string(each->second.part()));
       }
-      ASSERT_TRUE(inspection_.OnSurveyed(WorkerTask(each->first), survey).ok());
+      ASSERT_TRUE(Surveyed(WorkerTask(each->first), survey).ok());
     }
     sent = Advance(2, RecordsJob());
   }
@@ -135,19 +237,19 @@ TEST_F(DataInspectionTest, ALateReplyOfALostWorkerCountsOnce) {
   inspection_.Release(WorkerTask(0));
   const auto again = Advance(2, RecordsJob());
   ASSERT_EQ(again.at(0).part(), sent.at(0).part());
-  ASSERT_TRUE(inspection_.OnSurveyed(WorkerTask(0), Found(sent.at(0), 16)).ok());
-  ASSERT_TRUE(inspection_.OnSurveyed(WorkerTask(0), Found(sent.at(0), 16)).ok());
+  ASSERT_TRUE(Surveyed(WorkerTask(0), Found(sent.at(0), 16)).ok());
+  ASSERT_TRUE(Surveyed(WorkerTask(0), Found(sent.at(0), 16)).ok());
   EXPECT_NE(Advance(2, RecordsJob()).at(0).part(), sent.at(0).part());
 }
 
 TEST_F(DataInspectionTest, WorkersThatSeeOtherFilesAreNamed) {
   const auto sent = Advance(2, RecordsJob());
-  ASSERT_TRUE(inspection_.OnSurveyed(WorkerTask(0), Found(sent.at(0), 16)).ok());
-  EXPECT_EQ(inspection_.OnSurveyed(WorkerTask(1), Found(sent.at(1), 24)).message(),
+  ASSERT_TRUE(Surveyed(WorkerTask(0), Found(sent.at(0), 16)).ok());
+  EXPECT_EQ(Surveyed(WorkerTask(1), Found(sent.at(1), 24)).message(),
             "all workers need the same data files: worker 1 has 24 for training, worker 0 has 16");
   proto::DataSurvey renamed = Found(sent.at(1), 16);
   renamed.set_names(8);
-  EXPECT_EQ(inspection_.OnSurveyed(WorkerTask(1), renamed).message(),
+  EXPECT_EQ(Surveyed(WorkerTask(1), renamed).message(),
             "all workers need the same data files: of those for training, worker 1 and worker 0 "
             "have 16 files with different names");
 }
@@ -156,19 +258,19 @@ TEST_F(DataInspectionTest, ForgedRepliesAreRefused) {
   const auto sent = Advance(2, RecordsJob());
   proto::DataSurvey survey = Found(sent.at(0), 16);
   survey.set_part(8);
-  EXPECT_THAT(inspection_.OnSurveyed(WorkerTask(0), survey).message(), HasSubstr("part 8 of 8"));
+  EXPECT_THAT(Surveyed(WorkerTask(0), survey).message(), HasSubstr("part 8 of 8"));
   survey = Found(sent.at(0), 16);
   survey.set_files(-1);
-  EXPECT_THAT(inspection_.OnSurveyed(WorkerTask(0), survey).message(), HasSubstr("-1 data files"));
+  EXPECT_THAT(Surveyed(WorkerTask(0), survey).message(), HasSubstr("-1 data files"));
   survey = Found(sent.at(0), 16);
   survey.set_files(INT64_MAX);
-  EXPECT_FALSE(inspection_.OnSurveyed(WorkerTask(0), survey).ok());
+  EXPECT_FALSE(Surveyed(WorkerTask(0), survey).ok());
   survey = Found(sent.at(0), 16);
   survey.add_index();
-  EXPECT_THAT(inspection_.OnSurveyed(WorkerTask(0), survey).message(), HasSubstr("not 2 of part"));
+  EXPECT_THAT(Surveyed(WorkerTask(0), survey).message(), HasSubstr("not 2 of part"));
   survey = Found(sent.at(0), 16);
   survey.clear_fingerprints();
-  EXPECT_FALSE(inspection_.OnSurveyed(WorkerTask(0), survey).ok());
+  EXPECT_FALSE(Surveyed(WorkerTask(0), survey).ok());
   // Nothing has changed: the part is still to be read by worker 0.
   EXPECT_TRUE(Advance(2, RecordsJob()).empty());
 }
@@ -177,7 +279,7 @@ TEST_F(DataInspectionTest, AReplyToNothingIsRefused) {
   proto::Job job;
   job.mutable_train()->mutable_npy()->add_features("x.npy");
   Advance(2, job);
-  EXPECT_FALSE(inspection_.OnSurveyed(WorkerTask(0), proto::DataSurvey()).ok());
+  EXPECT_FALSE(Surveyed(WorkerTask(0), proto::DataSurvey()).ok());
 }
 
 }  // namespace

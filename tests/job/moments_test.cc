@@ -27,6 +27,26 @@ TEST(MomentsTest, ALargeMeanDoesNotHideASmallDeviation) {
   EXPECT_NEAR(moments.Result().deviation(0), 0.5, 1e-6);
 }
 
+TEST(MomentsTest, PartsTogetherAreTheWhole) {
+  std::vector<float> values;
+  for (int i = 0; i < 600; ++i) values.push_back(std::exp(static_cast<float>(i % 77) - 40));
+  Moments whole(3);
+  whole.Add(values);
+  for (const size_t size : {3, 30, 333}) {
+    Moments all(3);
+    for (size_t begin = 0; begin < values.size(); begin += size) {
+      Moments part(3);
+      part.Add(absl::MakeConstSpan(values).subspan(begin, size));
+      ASSERT_TRUE(all.Add(part.ToProto()).ok());
+    }
+    EXPECT_EQ(all.Result().SerializeAsString(), whole.Result().SerializeAsString());
+  }
+  EXPECT_FALSE(whole.Add(Moments(2).ToProto()).ok());
+  proto::Moments forged = Moments(3).ToProto();
+  forged.mutable_places(2)->set_count(-1);
+  EXPECT_FALSE(whole.Add(forged).ok());
+}
+
 TEST(MomentsTest, WhatIsNotFiniteDoesNotCount) {
   Moments moments(2);
   moments.Add({1, std::nanf(""), 3, std::numeric_limits<float>::infinity()});

@@ -203,7 +203,7 @@ absl::StatusOr<const LoadedBatch*> BatchLoader::Get(int64_t batch, std::optional
     stage_ = Stage::kAsked;
     changed_.NotifyAll();
   }
-  if (later) OpenFiles(*later);
+  if (later && !dataset_->is_open()) OpenFiles(*later);
   given_ = Clock::now();
   return &current_;
 }

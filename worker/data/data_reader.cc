@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "common/plural.h"
 #include "common/thread_pool.h"
 #include "worker/data/files/load_file.h"
 
@@ -23,6 +24,13 @@ void DamageList::Add(const proto::DamagedRecords& file, int64_t sound) {
   all_.set_count(all_.count() + file.count());
   for (const int64_t place : file.places()) all_.add_places(count_ + place);
   count_ += file.count() + sound;
+}
+
+absl::Status CheckDamage(const proto::DamagedRecords& damaged, int64_t allowed, const char* what) {
+  if (damaged.count() <= allowed) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(Plural(damaged.count(), what),
+                                                 ", \"skip_damaged\" allows ", allowed,
+                                                 "; the first: ", damaged.first_error()));
 }
 
 int ReadersOf(size_t files) {

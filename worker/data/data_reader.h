@@ -60,6 +60,10 @@ class DamageList {
   int64_t count_ = 0;  // Of all records so far.
 };
 
+// InvalidArgument: more records, which `what` calls, are damaged than may be skipped.
+absl::Status CheckDamage(const proto::DamagedRecords& damaged, int64_t allowed,
+                         const char* what = "damaged record");
+
 // What the plan says about the files of a source.
 struct PlannedFiles {
   std::vector<proto::IndexedFile> index;

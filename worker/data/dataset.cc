@@ -283,15 +283,19 @@ std::vector<const Array*> Dataset::Arrays() const {
   return arrays;
 }
 
-bool Dataset::in_memory() const {
+bool Dataset::AllArrays(bool (Array::*is)() const) const {
   if (sources_ != nullptr) {
     return std::all_of(sources_->begin(), sources_->end(),
-                       [](const Dataset& source) { return source.in_memory(); });
+                       [is](const Dataset& source) { return source.AllArrays(is); });
   }
   const std::vector<const Array*> arrays = Arrays();
   return std::all_of(arrays.begin(), arrays.end(),
-                     [](const Array* array) { return array->in_memory(); });
+                     [is](const Array* array) { return (array->*is)(); });
 }
+
+bool Dataset::in_memory() const { return AllArrays(&Array::in_memory); }
+
+bool Dataset::is_open() const { return AllArrays(&Array::is_open); }
 
 int64_t Dataset::RowOf(int64_t index) const {
   return order_ ? order_->At(first_ + index) : first_ + index;
@@ -432,11 +436,11 @@ bool Dataset::has_steps() const {
                      [](const Column& column) { return !column.steps.empty(); });
 }
 
-absl::Status Dataset::CheckSteps() const {
+absl::Status Dataset::CheckSteps(RowRange rows) const {
   for (const Column& column : features_) {
     if (!column.steps.may_fail() && (column.is_checked || column.steps.empty())) continue;
     std::vector<float> values(column.elements);
-    CAIRN_RETURN_IF_ERROR(column.array.ForEachRow([&](int64_t row, const char* bytes) {
+    const auto check = [&](int64_t row, const char* bytes) {
       const absl::Status status = ConvertRow(column, bytes, std::nullopt, values.data());
       if (!status.ok()) return Wrong(column.array.Place(row), std::string(status.message()));
       if (column.type == proto::INT32 || column.allows_nan) return absl::OkStatus();
@@ -446,7 +450,8 @@ absl::Status Dataset::CheckSteps() const {
       return Wrong(column.array.Place(row),
                    absl::StrCat("after the pipeline, element ", bad - values.begin(), " is ", *bad,
                                 ", not a finite float32"));
-    }));
+    };
+    CAIRN_RETURN_IF_ERROR(column.array.ForEachRow(rows.first, rows.end, check));
   }
   return absl::OkStatus();
 }
@@ -461,12 +466,13 @@ std::vector<proto::DataPlan::ExampleShape> Dataset::InputShapes() const {
   return shapes;
 }
 
-absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Dataset::Measure(
-    const nn::Signature& model, const std::function<bool(int64_t row)>& is_training) const {
-  std::vector<proto::DataPlan::Standardization> results;
+absl::StatusOr<std::vector<job::Moments>> Dataset::Measure(
+    const nn::Signature& model, const std::function<bool(int64_t row)>& is_training,
+    RowRange rows) const {
+  std::vector<job::Moments> results;
   for (int input = 0; input < inputs(); ++input) {
     const Column& column = features_[input];
-    results.emplace_back();
+    results.emplace_back(0);
     if (!column.is_standardized && !column.steps.is_measured()) continue;
     const nn::Shape& shape = column.steps.is_measured() ? column.steps.measured_shape()
                                                         : model.inputs()[input].spec.shape;
@@ -477,9 +483,9 @@ absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Dataset::Measure(
                        " features on its last axis, at most ", kStandardizedMax,
                        " can be standardized; use \"scale\""));
     }
-    job::Moments moments(places);
+    job::Moments& moments = results.back() = job::Moments(places);
     std::vector<float> values(nn::ElementCount(shape));
-    CAIRN_RETURN_IF_ERROR(column.array.ForEachRow([&](int64_t row, const char* bytes) {
+    const auto add = [&](int64_t row, const char* bytes) {
       if (!is_training(row)) return absl::OkStatus();
       if (!column.steps.empty()) {
         const absl::Status status = column.steps.ApplyToMeasure(column.array, bytes, values.data());
@@ -490,8 +496,8 @@ absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Dataset::Measure(
       }
       moments.Add(values);
       return absl::OkStatus();
-    }));
-    results.back() = moments.Result();
+    };
+    CAIRN_RETURN_IF_ERROR(column.array.ForEachRow(rows.first, rows.end, add));
   }
   return results;
 }

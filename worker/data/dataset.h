@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "job/moments.h"
 #include "job/preprocessing.h"
 #include "nn/loss.h"
 #include "nn/objective.h"
@@ -102,18 +103,27 @@ class Dataset {
 
   // Opens the files of these examples that are opened when they are needed. Errors as Read's.
   absl::Status OpenFiles(absl::Span<const int64_t> indices) const;
+  // Whether all files are open.
+  bool is_open() const;
 
-  // InvalidArgument: a step of the pipeline refuses a value, or its result is not finite. Names the
-  // file and the row. Reads all rows if a step may refuse some.
-  absl::Status CheckSteps() const;
+  // Rows of the data, from `first` to the one before `end`.
+  struct RowRange {
+    int64_t first = 0;
+    int64_t end = 0;
+  };
+  RowRange all_rows() const { return {0, count_}; }
+  // InvalidArgument: a step of the pipeline refuses a value of these rows, or its result is not
+  // finite. Names the file and the row. Reads the rows if a step may refuse some.
+  absl::Status CheckSteps(RowRange rows) const;
   // For the plan, if there are steps: the shapes of the inputs before them.
   std::vector<proto::DataPlan::ExampleShape> InputShapes() const;
 
-  // Computes the mean and deviation of each input that is standardized, or has a step that
-  // normalizes by them, over the rows for which `is_training` returns true. Empty for the other
-  // inputs. Reads all rows.
-  absl::StatusOr<std::vector<proto::DataPlan::Standardization>> Measure(
-      const nn::Signature& model, const std::function<bool(int64_t row)>& is_training) const;
+  // Computes the moments of each input that is standardized, or has a step that normalizes by them,
+  // over those of the rows for which `is_training` returns true. They have no places for the other
+  // inputs. Reads the rows.
+  absl::StatusOr<std::vector<job::Moments>> Measure(
+      const nn::Signature& model, const std::function<bool(int64_t row)>& is_training,
+      RowRange rows) const;
   // The same examples. The steps that normalize by the results of Measure have these.
   Dataset WithStatistics(const std::vector<proto::DataPlan::Standardization>& statistics) const;
 
@@ -147,6 +157,8 @@ class Dataset {
   absl::Status AddLabels(Array array, const proto::DataSource& source, const LabelSpec& wanted);
   absl::Status SetWeights(Array array);
   std::vector<const Array*> Arrays() const;
+  // Whether all arrays, also those of the sources of a mixture, are so.
+  bool AllArrays(bool (Array::*is)() const) const;
   // The row of the files that example `index` of this dataset is.
   int64_t RowOf(int64_t index) const;
 

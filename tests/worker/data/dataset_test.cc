@@ -371,13 +371,18 @@ TEST(DatasetTest, MeasuresWhatTrainsAndStandardizesAll) {
   const auto model = PairModel(1);
   const auto raw = Load(source, *model, LossOf("mse"));
   ASSERT_TRUE(raw.ok());
-  const auto measured = raw->Measure(*model, [](int64_t row) { return row < 2; });
-  ASSERT_TRUE(measured.ok());
+  const auto measure = [&](Dataset::RowRange rows) {
+    return *raw->Measure(
+        *model, [](int64_t row) { return row < 2; }, rows);
+  };
+  const proto::DataPlan::Standardization measured = measure(raw->all_rows())[0].Result();
   // Over 2, 6 and over 100, 140: the third row is for validation.
-  EXPECT_THAT((*measured)[0].mean(), ::testing::ElementsAre(4, 120));
-  EXPECT_THAT((*measured)[0].deviation(), ::testing::ElementsAre(2, 20));
+  EXPECT_THAT(measured.mean(), ::testing::ElementsAre(4, 120));
+  EXPECT_THAT(measured.deviation(), ::testing::ElementsAre(2, 20));
+  EXPECT_THAT(measure({1, 3})[0].Result().mean(), ::testing::ElementsAre(6, 140));
+  EXPECT_THAT(measure({2, 3})[0].Result().mean(), ::testing::ElementsAre(0, 0));
   proto::DataPlan plan;
-  *plan.add_inputs() = (*measured)[0];
+  *plan.add_inputs() = measured;
   const auto data = Load(source, *model, LossOf("mse"), plan);
   std::vector<float> values(6);
   ASSERT_TRUE(data->ReadInput(0, {0, 1, 2}, values.data()).ok());
