@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "job/data_formats/named_places.h"
@@ -152,6 +153,11 @@ void Inherit(const proto::DataSource& training, proto::DataSource* validation) {
   if (!csv.has_delimiter() && train.has_delimiter()) csv.set_delimiter(train.delimiter());
 }
 
+bool IsDivisible(const proto::DataSource& source) {
+  return absl::c_none_of(source.csv().features(), IsOpen) &&
+         absl::c_none_of(source.csv().labels(), IsOpen);
+}
+
 }  // namespace
 
 DataFormat CsvFormat() {
@@ -163,6 +169,7 @@ DataFormat CsvFormat() {
           .skips_damaged = true,
           .filters = RowFilters::kReader,
           .has_text = true,
+          .is_divisible = IsDivisible,
           .check = CheckColumns,
           .check_model = CheckModel,
           .inherit = Inherit};
@@ -171,6 +178,11 @@ DataFormat CsvFormat() {
 bool IsCategorical(const proto::CsvColumn& column) {
   if (column.has_hash()) return true;
   return column.has_categorical() ? column.categorical() : !column.vocabulary().empty();
+}
+
+bool IsOpen(const proto::CsvColumn& column) {
+  if (!IsCategorical(column)) return column.missing().name() == "mean";
+  return !column.has_hash() && column.vocabulary().empty();
 }
 
 absl::Status CheckCsvColumns(const std::string& path, const proto::CsvSource& source) {

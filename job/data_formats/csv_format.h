@@ -16,6 +16,9 @@ DataFormat CsvFormat();
 // True if the column's values are names that are replaced by ids.
 bool IsCategorical(const proto::CsvColumn& column);
 
+// Whether the training data say what the column does not: its names, or the mean of its numbers.
+bool IsOpen(const proto::CsvColumn& column);
+
 // The names of a categorical column in the order of their ids.
 std::vector<std::string> VocabularyOf(const proto::CsvColumn& column, const proto::DataPlan& plan);
 

@@ -36,8 +36,8 @@ using std::chrono::seconds;
 
 constexpr int kFiles = 200;
 constexpr int kRecordsPerFile = 8;  // A batch.
-// How often a worker opens a file of records when it reads it: for its fingerprint, to see how it
-// is compressed, and for the records.
+// How often a worker opens a file of records or lines when it reads it: for its fingerprint, to see
+// how it is compressed, and for the records.
 constexpr int kOpensOfRecords = 3;
 // An image is opened once for its fingerprint and its pixels, but twice for the inspection.
 constexpr int kOpensOfImage = 1;
@@ -116,6 +116,37 @@ class ManyFiles : public ::testing::TestWithParam<int> {
                     {"shuffle_block", kRecordsPerFile}}
                    .dump();
     return job;
+  }
+
+  // Files of lines, with a column for each element of x.
+  static CountingJob LinesJob(int64_t epochs, const json& order) {
+    CountingJob job = RecordsJob(epochs, order);
+    json features;
+    for (int row = 0; row < job.rows; ++row) features.push_back("x" + std::to_string(row));
+    json more = {
+        {"train", {{"csv", {{"files", "*.csv"}, {"features", features}, {"labels", "y"}}}}}};
+    more.update(order);
+    job.more = more.dump();
+    return job;
+  }
+
+  void WriteLines(const CountingJob& job) {
+    job_file_ = WriteCountingJob(job, data());
+    const std::vector<float> inputs = DecodeNpy(ReadFile(data() + "/x.npy")).values;
+    std::string head = "y";
+    for (int row = 0; row < job.rows; ++row) head += ",x" + std::to_string(row);
+    auto value = inputs.begin();
+    for (int file = 0; file < kFiles; ++file) {
+      std::string text = head + "\n";
+      for (int i = 0; i < kRecordsPerFile; ++i) {
+        text += "-1e30";
+        for (int row = 0; row < job.rows; ++row) {
+          text += "," + std::to_string(static_cast<int>(*value++));
+        }
+        text += "\n";
+      }
+      WriteFile(NumberedFile(data(), file, ".csv"), text);
+    }
   }
 
   static CountingJob TablesJob(int64_t epochs, const json& order) {
@@ -343,6 +374,28 @@ TEST_P(ManyFiles, ZippedExamplesCountOnceInEachEpochWhileWorkersAreKilled) {
   ASSERT_NO_FATAL_FAILURE(KillWorkersWhileItRuns(job));
   ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
   EXPECT_GE(status_.value("workers_lost", 0), 3) << status_;
+}
+
+TEST_P(ManyFiles, AFileWithTheLinesOfABatchIsReadByOneWorker) {
+  const CountingJob job = LinesJob(/*epochs=*/1, {{"shuffle", false}});
+  WriteLines(job);
+  ASSERT_NO_FATAL_FAILURE(SubmitForTwoInspectors());
+  ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
+  ExpectOneReading(Readings(".csv", kOpensOfRecords, kOpensOfRecords));
+}
+
+TEST_P(ManyFiles, LinesCountOnceInEachEpochWhileWorkersAreKilled) {
+  const CountingJob job = LinesJob(/*epochs=*/20, {{"shuffle_block", kRecordsPerFile}});
+  WriteLines(job);
+  ASSERT_NO_FATAL_FAILURE(SubmitForTwoInspectors());
+  ASSERT_NO_FATAL_FAILURE(KillWorkersWhileItRuns(job));
+  ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
+  EXPECT_GE(status_.value("workers_lost", 0), 3) << status_;
+  const Counts readings = Readings(".csv", kOpensOfRecords, kOpensOfRecords);
+  EXPECT_GT(readings.size(), static_cast<size_t>(workers()));
+  for (const auto& [pid, files] : readings) {
+    for (const auto& [file, count] : files) EXPECT_LE(count, 1) << file;
+  }
 }
 
 TEST_P(ManyFiles, ATableWithTheRowsOfABatchIsReadByOneWorker) {

@@ -64,7 +64,7 @@ bool HasExample(std::string_view bytes) {
   if (!read.ok()) return false;
   CAIRN_CHECK(read->rows.size() == 1);
   CAIRN_CHECK(static_cast<int64_t>(read->rows[0]->size()) ==
-              read->examples * Encoder().row_bytes(0));
+              read->examples * Encoder().layouts().row_bytes(0));
   return read->examples > 0;
 }
 

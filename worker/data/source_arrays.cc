@@ -185,14 +185,14 @@ const std::vector<DataReader>& DataReaders() {
   static const auto* const readers = new std::vector<DataReader>{
       {"idx", ReadArrayFiles<ReadIdxFile>},
       {"npy", ReadArrayFiles<ReadNpyFile>},
-      {.name = "csv", .read = ReadCsv, .inspect = InspectCsv},
+      {.name = "csv", .read = ReadCsv, .inspect = InspectCsv, .survey = SurveyCsv},
       {"cifar10", ReadCifar10},
       {"cifar100", ReadCifar100},
       {.name = "tfrecord", .read = ReadTfrecord, .survey = SurveyTfrecord},
       {"npz", ReadNpz},
       {"images", ReadImages, ListImages, InspectImages, SurveyImages},
       {"parquet", ReadParquet, ListParquet, InspectParquet, SurveyParquet},
-      {"text", ReadText, ListText, InspectText},
+      {"text", ReadText, ListText, InspectText, SurveyText},
   };
   return *readers;
 }

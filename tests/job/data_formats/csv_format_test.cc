@@ -24,6 +24,23 @@ std::string WithFeature(const std::string& column) {
 
 std::string WithLabels(const std::string& columns) { return R"({"labels": [)" + columns + "]}"; }
 
+TEST(CsvFormatTest, FilesAreDivisibleIfNothingIsToBeFoundInAll) {
+  const auto is_divisible = [](const std::string& feature, const std::string& label) {
+    proto::DataSource source;
+    *source.mutable_csv() =
+        SourceOf(R"({"features": [)" + feature + R"(], "labels": [)" + label + "]}");
+    return CsvFormat().is_divisible(source);
+  };
+  const std::string number = R"({"name": "n"})";
+  EXPECT_TRUE(is_divisible("", number));
+  EXPECT_TRUE(is_divisible(number, R"({"name": "y", "vocabulary": ["a", "b"]})"));
+  EXPECT_TRUE(is_divisible(R"({"name": "h", "hash": {"num_bins": 7}})", number));
+  EXPECT_TRUE(is_divisible(R"({"name": "m", "missing": {"value": 1}})", number));
+  EXPECT_FALSE(is_divisible(number, R"({"name": "y", "categorical": true})"));
+  EXPECT_FALSE(is_divisible(R"({"name": "c", "categorical": true})", number));
+  EXPECT_FALSE(is_divisible(R"({"name": "m", "missing": {"name": "mean"}})", number));
+}
+
 struct Case {
   std::string source;
   std::string message;

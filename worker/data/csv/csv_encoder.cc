@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -108,8 +107,12 @@ void CsvEncoder::AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& 
   Column column;
   column.spec = spec;
   column.categorical = job::IsCategorical(spec) || lookup != nullptr;
-  column.lookup = lookup;
-  if (target >= inputs_) column.label = &labels_[target - inputs_];
+  column.is_text = lookup != nullptr;
+  column.takes_unknown = lookup != nullptr && lookup->takes_unknown();
+  if (target >= inputs_) {
+    column.label = &labels_[target - inputs_];
+    column.taker = column.label->Taker();
+  }
   if (column.categorical) {
     column.names = lookup == nullptr ? job::VocabularyOf(spec, plan) : lookup->vocabulary();
     for (const std::string& name : column.names) {
@@ -144,6 +147,17 @@ void CsvEncoder::SetBounds(Column* column) const {
   column->most = std::min(column->most, column->label->most);
 }
 
+EncodedLayouts CsvEncoder::layouts() const {
+  EncodedLayouts layouts;
+  layouts.inputs = inputs_;
+  for (const Target& target : targets_) {
+    Array::Layout& layout = layouts.targets.emplace_back();
+    layout.type = target.type == proto::INT32 ? ElementType::kInt32 : ElementType::kFloat32;
+    layout.row_shape = target.shape;
+  }
+  return layouts;
+}
+
 size_t CsvEncoder::block_bytes() const {
   int64_t row_bytes = 0;
   for (const Target& target : targets_) row_bytes += target.elements * kElementBytes;
@@ -154,8 +168,8 @@ size_t CsvEncoder::block_bytes() const {
   return static_cast<size_t>(std::clamp(bytes, kBlockBytesMin, most));
 }
 
-absl::StatusOr<CsvEncoder::Arrays> CsvEncoder::ReadFile(const std::string& path, int threads,
-                                                        DataStorage* storage) const {
+absl::StatusOr<CsvEncoder::File> CsvEncoder::ReadFile(const std::string& path, int threads,
+                                                      DataStorage* storage) const {
   std::vector<std::unique_ptr<Spool>> spools;
   for (size_t i = 0; i < targets_.size(); ++i) {
     spools.push_back(std::make_unique<Spool>(path, storage));
@@ -178,20 +192,18 @@ absl::StatusOr<CsvEncoder::Arrays> CsvEncoder::ReadFile(const std::string& path,
     return absl::OkStatus();
   };
   const CsvSplit split = {threads, block_bytes()};
-  Arrays result;
+  CsvDamage damage;
   CAIRN_RETURN_IF_ERROR(ReadCsvBlocks(path, source_, names_, split, encode, keep,
-                                      skips_damaged_ ? &result.damage : nullptr));
-  std::vector<Array> arrays;
-  for (size_t i = 0; i < targets_.size(); ++i) {
-    CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const FileBytes> bytes, spools[i]->Finish());
-    Array::Layout layout;
-    layout.type = targets_[i].type == proto::INT32 ? ElementType::kInt32 : ElementType::kFloat32;
-    layout.row_shape = targets_[i].shape;
-    arrays.emplace_back(std::move(bytes), count, layout);
+                                      skips_damaged_ ? &damage : nullptr));
+  File result;
+  result.rows.examples = count;
+  result.rows.damaged.set_count(damage.rows);
+  result.rows.damaged.set_first_error(damage.first_error);
+  result.rows.damaged.mutable_places()->Assign(damage.places.begin(), damage.places.end());
+  result.all_errors = std::move(damage.all_errors);
+  for (const std::unique_ptr<Spool>& spool : spools) {
+    CAIRN_ASSIGN_OR_RETURN(result.rows.rows.emplace_back(), spool->Finish());
   }
-  const auto labels = arrays.begin() + inputs_;
-  result.inputs.assign(std::make_move_iterator(arrays.begin()), std::make_move_iterator(labels));
-  result.labels.assign(std::make_move_iterator(labels), std::make_move_iterator(arrays.end()));
   return result;
 }
 
@@ -270,7 +282,7 @@ std::optional<CsvEncoder::Problem> CsvEncoder::CheckNumber(const Column& column,
 std::optional<CsvEncoder::Problem> CsvEncoder::IdOf(const Column& column, std::string_view field,
                                                     double* value) const {
   // An empty text is a text.
-  if (column.lookup == nullptr && IsMissing(field, source_)) {
+  if (!column.is_text && IsMissing(field, source_)) {
     if (!column.spec.has_missing()) return kMissing;
     field = column.spec.missing().name();
   }
@@ -280,11 +292,11 @@ std::optional<CsvEncoder::Problem> CsvEncoder::IdOf(const Column& column, std::s
   }
   const auto found = column.ids.find(field);
   if (found != column.ids.end()) {
-    *value = found->second + (column.lookup != nullptr && column.lookup->takes_unknown());
+    *value = found->second + column.takes_unknown;
     if (column.label != nullptr && *value > column.label->most) return kExtraName;
     return std::nullopt;
   }
-  if (column.lookup != nullptr && column.lookup->takes_unknown()) {
+  if (column.takes_unknown) {
     *value = 0;
     return std::nullopt;
   }
@@ -297,7 +309,6 @@ std::optional<CsvEncoder::Problem> CsvEncoder::IdOf(const Column& column, std::s
 CsvReason CsvEncoder::Describe(const Column& column, Problem problem,
                                std::string_view field) const {
   const bool is_label = column.label != nullptr;
-  const std::string taker = is_label ? column.label->Taker() : "";
   CsvReason reason;
   reason.column = column.spec.name();
   const auto set = [&reason](std::string is, std::string are, std::string advice = "") {
@@ -340,8 +351,8 @@ CsvReason CsvEncoder::Describe(const Column& column, Problem problem,
       break;
     }
     case kNotALabel: {
-      const std::string range =
-          absl::StrCat("from ", column.label->least, " to ", column.label->most, " (", taker, ")");
+      const std::string range = absl::StrCat("from ", column.label->least, " to ",
+                                             column.label->most, " (", column.taker, ")");
       set("is not a label " + range, "are not labels " + range,
           column.type == proto::INT32 ? "classes are counted from 0" : "");
       break;
@@ -361,9 +372,9 @@ CsvReason CsvEncoder::DescribeName(const Column& column, Problem problem) const 
   reason.names = &column.names;
   const std::string names = NamesText(column.names);
   if (problem == kExtraName) {
-    const std::string what = absl::StrCat(
-        " the model's classes: the column has ", column.names.size(), " labels (", names,
-        "), the model ", column.label->most + 1, " classes (", column.label->Taker(), ")");
+    const std::string what = absl::StrCat(" the model's classes: the column has ",
+                                          column.names.size(), " labels (", names, "), the model ",
+                                          column.label->most + 1, " classes (", column.taker, ")");
     reason.is = "exceeds" + what;
     reason.are = "exceed" + what;
     reason.advice = "correct the file, or give the model as many classes";

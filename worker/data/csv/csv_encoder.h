@@ -19,6 +19,7 @@
 #include "worker/data/csv/csv_file.h"
 #include "worker/data/csv/csv_filter.h"
 #include "worker/data/csv/csv_problems.h"
+#include "worker/data/encoded_rows.h"
 #include "worker/data/features/feature_hash.h"
 #include "worker/data/files/data_storage.h"
 #include "worker/data/label_spec.h"
@@ -29,20 +30,18 @@ namespace cairn::worker {
 // Encodes rows of CSV as rows of numbers: the values of the columns of each input of a model, one
 // after the other, and the labels of each output. Numbers become float32, or int32 if the input (or
 // the loss) takes whole numbers. Names become ids or one-hot vectors. Columns of an input that
-// takes text become the indices of its StringLookup. The model must outlive the encoder. Immutable,
-// thread-safe.
+// takes text become the indices of its StringLookup. Immutable, thread-safe.
 class CsvEncoder {
  public:
-  struct Arrays {
-    std::vector<Array> inputs;
-    std::vector<Array> labels;
-    CsvDamage damage;  // Of the rows that were skipped.
+  struct File {
+    EncodedFile rows;
+    std::string all_errors;  // Of the rows that were skipped; EncodedFile has the first.
   };
 
   // `source` is a CSV source that names all its columns (WithAllColumns). `plan` has the results of
-  // SurveyCsv. The array of an input has the model's shape if its columns have the right number of
-  // values, otherwise one axis. `labels` has the valid labels of each output. Rows for which
-  // `condition` is not true are not encoded; null: all are.
+  // SurveyCsvColumns. The array of an input has the model's shape if its columns have the right
+  // number of values, otherwise one axis. `labels` has the valid labels of each output. Rows for
+  // which `condition` is not true are not encoded; null: all are.
   CsvEncoder(const proto::DataSource& source, const proto::DataPlan& plan,
              const nn::Signature& model, const std::vector<LabelSpec>& labels,
              std::shared_ptr<const RowCondition> condition = nullptr);
@@ -51,15 +50,18 @@ class CsvEncoder {
 
   // A message for each input whose columns have too many or too few values.
   std::vector<std::string> InputProblems() const;
-  // A message for each output whose loss takes another number of labels.
+  // A message for each output whose loss takes another number of labels. Uses the losses of the
+  // labels, which need not outlive the encoder.
   std::vector<std::string> LabelProblems() const;
+
+  EncodedLayouts layouts() const;
 
   // `threads` threads parse at a time. Rows with an error are skipped if the source allows any
   // (DataSource.skip_damaged); the caller checks their number. InvalidArgument: a field is missing,
   // not a number, not finite, too large, not in its vocabulary, or a label that the loss does not
   // take. The message names the file, lines, columns and values. Other errors as ReadCsvBlocks and
   // Spool.
-  absl::StatusOr<Arrays> ReadFile(const std::string& path, int threads, DataStorage* storage) const;
+  absl::StatusOr<File> ReadFile(const std::string& path, int threads, DataStorage* storage) const;
 
   // The bytes of text that ReadFile encodes at a time. Encoded blocks wait in memory for their
   // turn. So blocks are smaller if rows are wide, and an encoded block has about 4 MiB.
@@ -88,14 +90,15 @@ class CsvEncoder {
   struct Column {
     proto::CsvColumn spec;
     bool categorical = false;
-    // The layer that looks the input's texts up; null if the input takes numbers.
-    const nn::StringLookupLayer* lookup = nullptr;
+    bool is_text = false;            // The input takes texts, which its layer looks up,
+    bool takes_unknown = false;      // and others have the id 0.
     std::vector<std::string> names;  // The vocabulary.
     Ids ids;
     std::optional<FeatureHash> hash;  // In place of a vocabulary.
     // The replacement of a missing value.
     std::optional<double> fill;
     const LabelSpec* label = nullptr;  // Null for a feature.
+    std::string taker;                 // Of the label, for messages.
     // Numbers from `least` to `most` are valid. CheckNumber decides about others.
     double least = 0;
     double most = 0;

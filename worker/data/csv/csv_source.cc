@@ -1,16 +1,20 @@
 #include "worker/data/csv/csv_source.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
+#include "job/data_formats/csv_format.h"
 #include "worker/data/csv/csv_encoder.h"
 #include "worker/data/csv/csv_file.h"
 #include "worker/data/csv/csv_survey.h"
+#include "worker/data/encoded_rows.h"
 #include "worker/data/row_condition.h"
 
 namespace cairn::worker {
@@ -34,7 +38,7 @@ absl::StatusOr<proto::DataSource> WithColumns(const ReadRequest& request) {
 
 // Joins the problems of the columns and of the files into one message.
 absl::Status JoinProblems(std::vector<std::string> problems,
-                          const std::vector<absl::StatusOr<CsvEncoder::Arrays>>& files) {
+                          const std::vector<absl::StatusOr<CsvEncoder::File>>& files) {
   constexpr size_t kShown = 5;
   for (const auto& file : files) {
     if (file.ok()) continue;
@@ -50,43 +54,39 @@ absl::Status JoinProblems(std::vector<std::string> problems,
 }
 
 // InvalidArgument: more rows of all files are damaged than may be skipped.
-absl::StatusOr<proto::DamagedRecords> AddDamage(const std::vector<CsvEncoder::Arrays>& files,
-                                                int64_t most) {
-  DamageList list;
-  std::vector<std::string> errors;
-  for (const CsvEncoder::Arrays& file : files) {
-    const CsvDamage& damage = file.damage;
-    proto::DamagedRecords its;
-    its.set_count(damage.rows);
-    its.set_first_error(damage.first_error);
-    its.mutable_places()->Assign(damage.places.begin(), damage.places.end());
-    list.Add(its, (file.inputs.empty() ? file.labels : file.inputs)[0].rows());
-    if (damage.rows > 0) errors.push_back(damage.all_errors);
-  }
-  const proto::DamagedRecords& all = list.records();
-  if (all.count() <= most) return all;
+absl::Status CheckDamagedRows(int64_t damaged, int64_t most, std::vector<std::string> errors) {
+  if (damaged <= most) return absl::OkStatus();
   constexpr size_t kShown = 5;
   const size_t more = errors.size() - std::min(errors.size(), kShown);
   errors.resize(errors.size() - more);
   return absl::InvalidArgumentError(absl::StrCat(
-      all.count(), " damaged records, \"skip_damaged\" allows ", most, ": ",
+      damaged, " damaged records, \"skip_damaged\" allows ", most, ": ",
       absl::StrJoin(errors, "; "), more > 0 ? absl::StrCat("; and in ", more, " more files") : ""));
 }
 
-}  // namespace
+absl::Status NoRowIsLeft() {
+  return absl::InvalidArgumentError("no row is left for which \"filter\" is true");
+}
 
-absl::StatusOr<SourceArrays> ReadCsv(const ReadRequest& request) {
+absl::StatusOr<std::shared_ptr<const CsvEncoder>> EncoderOf(const ReadRequest& request) {
   CAIRN_ASSIGN_OR_RETURN(const proto::DataSource named, WithColumns(request));
   CAIRN_ASSIGN_OR_RETURN(auto condition, RowCondition::Of(request.source));
-  const CsvEncoder encoder(named, request.plan, request.model, request.label_specs,
-                           std::move(condition));
-  // Divides the cores among the files that are read in parallel.
-  const int parsers =
-      std::max(1, ReadersOf(kReadersMax) / ReadersOf(request.files.features[0].size()));
-  using Arrays = CsvEncoder::Arrays;
-  std::vector<absl::StatusOr<Arrays>> read = ReadEach<Arrays>(
-      request.files.features[0],
-      [&](const std::string& path) { return encoder.ReadFile(path, parsers, request.storage); });
+  return std::make_shared<const CsvEncoder>(named, request.plan, request.model, request.label_specs,
+                                            std::move(condition));
+}
+
+// Divides the cores among the files that are read in parallel.
+int ParsersOf(const ReadRequest& request) {
+  return std::max(1, ReadersOf(kReadersMax) / ReadersOf(request.files.features[0].size()));
+}
+
+absl::Status AddAll(const CsvEncoder& encoder, const ReadRequest& request, SourceArrays* all) {
+  const std::vector<std::string>& paths = request.files.features[0];
+  const int parsers = ParsersOf(request);
+  using File = CsvEncoder::File;
+  std::vector<absl::StatusOr<File>> read = ReadEach<File>(paths, [&](const std::string& path) {
+    return encoder.ReadFile(path, parsers, request.storage);
+  });
   std::vector<std::string> problems = encoder.InputProblems();
   if (request.source.csv().features().empty()) {
     for (std::string& problem : problems) {
@@ -95,38 +95,67 @@ absl::StatusOr<SourceArrays> ReadCsv(const ReadRequest& request) {
   }
   for (std::string& problem : encoder.LabelProblems()) problems.push_back(std::move(problem));
   CAIRN_RETURN_IF_ERROR(JoinProblems(std::move(problems), read));
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<Arrays> arrays, AllOf(std::move(read)));
-  SourceArrays result{arrays[0].inputs, arrays[0].labels};
-  CAIRN_ASSIGN_OR_RETURN(result.damaged, AddDamage(arrays, request.source.skip_damaged()));
-  for (size_t i = 1; i < arrays.size(); ++i) {
-    for (size_t output = 0; output < result.labels.size(); ++output) {
-      CAIRN_RETURN_IF_ERROR(Join(arrays[i].labels[output], &result.labels[output]));
-    }
-    for (size_t input = 0; input < result.inputs.size(); ++input) {
-      CAIRN_RETURN_IF_ERROR(Join(arrays[i].inputs[input], &result.inputs[input]));
-    }
+  CAIRN_ASSIGN_OR_RETURN(std::vector<File> encoded, AllOf(std::move(read)));
+  std::vector<EncodedFile> files;
+  std::vector<std::string> errors;
+  for (File& file : encoded) {
+    files.push_back(std::move(file.rows));
+    if (!file.all_errors.empty()) errors.push_back(std::move(file.all_errors));
   }
+  CAIRN_RETURN_IF_ERROR(AddInspectedFiles(encoder.layouts(), paths, files, all));
+  return CheckDamagedRows(all->damaged.count(), request.source.skip_damaged(), std::move(errors));
+}
+
+}  // namespace
+
+absl::StatusOr<SourceArrays> SurveyCsv(const ReadRequest& request) {
+  CAIRN_ASSIGN_OR_RETURN(const auto encoder, EncoderOf(request));
+  SourceArrays found = ArraysOf(encoder->layouts());
+  CAIRN_RETURN_IF_ERROR(AddAll(*encoder, request, &found));
+  return found;
+}
+
+absl::StatusOr<SourceArrays> ReadCsv(const ReadRequest& request) {
+  CAIRN_ASSIGN_OR_RETURN(const auto encoder, EncoderOf(request));
+  SourceArrays result = ArraysOf(encoder->layouts());
+  const std::vector<std::string>& files = request.files.features[0];
+  const auto read = [encoder, parsers = ParsersOf(request),
+                     storage = request.planned == nullptr ? nullptr : request.planned->storage](
+
+                        const std::string& path) -> absl::StatusOr<EncodedFile> {
+    CAIRN_ASSIGN_OR_RETURN(CsvEncoder::File file, encoder->ReadFile(path, parsers, storage.get()));
+    return std::move(file.rows);
+  };
+  CAIRN_RETURN_IF_ERROR(
+      IsIndexed(request.planned, files.size())
+          ? AddDeferredFiles(encoder->layouts(), files, *request.planned, read, &result)
+          : AddAll(*encoder, request, &result));
+  CAIRN_ASSIGN_OR_RETURN(const auto condition, RowCondition::Of(request.source));
+  const Array& any = result.inputs.empty() ? result.labels[0] : result.inputs[0];
+  if (condition != nullptr && any.rows() == 0) return NoRowIsLeft();
   return result;
 }
 
 absl::Status InspectCsv(const proto::DataSource& train, const SourceFiles& files,
                         const ChooseTrainingRows& choose, proto::DataPlan* plan) {
+  const bool is_open = absl::c_any_of(train.csv().features(), job::IsOpen) ||
+                       absl::c_any_of(train.csv().labels(), job::IsOpen);
+  if (!is_open && !train.csv().features().empty()) return absl::OkStatus();
   const std::vector<std::string>& names = files.features[0];
   CAIRN_ASSIGN_OR_RETURN(const auto columns, ReadCsvColumns(names[0], train.csv()));
   const proto::CsvSource source = WithAllColumns(train.csv(), columns);
   if (train.csv().features().empty()) {
     for (const auto& column : source.features()) plan->add_csv_features(column.name());
   }
+  if (!is_open) return absl::OkStatus();
   CAIRN_ASSIGN_OR_RETURN(const auto condition, RowCondition::Of(train));
   IsTrainingRow is_training = [](int64_t) { return true; };
   if (choose) {
     CAIRN_ASSIGN_OR_RETURN(const int64_t rows, CountCsvRows(names, source, condition));
-    if (condition != nullptr && rows == 0) {
-      return absl::InvalidArgumentError("no row is left for which \"filter\" is true");
-    }
+    if (condition != nullptr && rows == 0) return NoRowIsLeft();
     CAIRN_ASSIGN_OR_RETURN(is_training, choose(rows));
   }
-  return SurveyCsv(names, source, is_training, plan, condition);
+  return SurveyCsvColumns(names, source, is_training, plan, condition);
 }
 
 }  // namespace cairn::worker

@@ -11,9 +11,10 @@ namespace cairn::worker {
 
 // InvalidArgument: all problems of the columns and of the files, in one message.
 absl::StatusOr<SourceArrays> ReadCsv(const ReadRequest& request);
+absl::StatusOr<SourceArrays> SurveyCsv(const ReadRequest& request);
 
 // Adds to the plan the names of the feature columns, vocabularies, and means for missing values.
-// Errors as ReadCsvColumns and SurveyCsv.
+// Errors as ReadCsvColumns and SurveyCsvColumns.
 absl::Status InspectCsv(const proto::DataSource& train, const SourceFiles& files,
                         const ChooseTrainingRows& choose, proto::DataPlan* plan);
 

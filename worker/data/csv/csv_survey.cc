@@ -1,6 +1,7 @@
 #include "worker/data/csv/csv_survey.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "job/data_formats/csv_format.h"
+#include "job/exact_sum.h"
 #include "worker/data/csv/csv_file.h"
 #include "worker/data/csv/csv_filter.h"
 #include "worker/data/csv/csv_value.h"
@@ -21,9 +23,10 @@ struct Subject {
   int place = 0;             // Index of the source's columns.
   bool wants_names = false;  // Otherwise the mean.
   std::set<std::string, std::less<>> names;
-  double sum = 0;
+  job::ExactSum sum;
   int64_t count = 0;
-  bool is_bad = false;  // Some row has no number: CsvEncoder reports it.
+  // Some row has no finite number: CsvEncoder reports it, if such rows are not allowed.
+  bool is_bad = false;
 };
 
 class Survey {
@@ -69,7 +72,7 @@ class Survey {
       }
       proto::DataPlan::Fill& fill = *plan->add_fills();
       fill.set_column(subject.column->name());
-      fill.set_value(subject.count > 0 ? subject.sum / static_cast<double>(subject.count) : 0);
+      fill.set_value(subject.count > 0 ? subject.sum.Mean(subject.count) : 0);
     }
     return absl::OkStatus();
   }
@@ -79,9 +82,7 @@ class Survey {
     const int place = static_cast<int>(columns_.size());
     columns_.push_back(column.name());
     const bool categorical = job::IsCategorical(column);
-    const bool wants_mean = !categorical && column.missing().name() == "mean";
-    const bool is_known = column.has_hash() || !column.vocabulary().empty();
-    if (!wants_mean && (!categorical || is_known)) return;
+    if (!job::IsOpen(column)) return;
     subjects_.push_back({&column, place, categorical});
     // The name that replaces missing values has an id even if no row has it.
     if (categorical && column.has_missing()) subjects_.back().names.insert(column.missing().name());
@@ -102,8 +103,8 @@ class Survey {
 
   static void AddNumber(std::string_view field, Subject* subject) {
     const std::optional<double> value = ParseNumber(field);
-    if (value) {
-      subject->sum += *value;
+    if (value && std::isfinite(*value)) {
+      subject->sum.Add(*value);
       ++subject->count;
     } else {
       subject->is_bad = true;
@@ -145,9 +146,10 @@ absl::StatusOr<int64_t> CountCsvRows(const std::vector<std::string>& files,
   return rows;
 }
 
-absl::Status SurveyCsv(const std::vector<std::string>& files, const proto::CsvSource& source,
-                       const std::function<bool(int64_t row)>& is_training, proto::DataPlan* plan,
-                       std::shared_ptr<const RowCondition> condition) {
+absl::Status SurveyCsvColumns(const std::vector<std::string>& files, const proto::CsvSource& source,
+                              const std::function<bool(int64_t row)>& is_training,
+                              proto::DataPlan* plan,
+                              std::shared_ptr<const RowCondition> condition) {
   Survey survey(source);
   if (!survey.wants_anything()) return absl::OkStatus();
   std::vector<std::string> columns = survey.columns();

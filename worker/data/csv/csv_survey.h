@@ -31,9 +31,10 @@ absl::StatusOr<int64_t> CountCsvRows(const std::vector<std::string>& files,
 // all files). Reads nothing if nothing is needed. Ignores what CsvEncoder reports: fields that are
 // not numbers, rows of another length, missing columns. InvalidArgument: a vocabulary is too large,
 // or a column has only missing values. Other errors as ReadCsvRows.
-absl::Status SurveyCsv(const std::vector<std::string>& files, const proto::CsvSource& source,
-                       const std::function<bool(int64_t row)>& is_training, proto::DataPlan* plan,
-                       std::shared_ptr<const RowCondition> condition = nullptr);
+absl::Status SurveyCsvColumns(const std::vector<std::string>& files, const proto::CsvSource& source,
+                              const std::function<bool(int64_t row)>& is_training,
+                              proto::DataPlan* plan,
+                              std::shared_ptr<const RowCondition> condition = nullptr);
 
 }  // namespace cairn::worker
 

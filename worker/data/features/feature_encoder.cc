@@ -262,7 +262,7 @@ absl::Status FeatureEncoder::CheckShapes() const {
                  job::ImageFormOf(feature->shape).status().message(),
                  is_unknown ? "; set \"shape\" to the size before the pipeline" : "");
   }
-  for (int i = 0; i < targets(); ++i) {
+  for (int i = 0; i < static_cast<int>(targets_.size()); ++i) {
     const Target& target = targets_[i];
     if (i >= inputs_) {
       const auto shape = labels_[i - inputs_].ShapeAtLoss(target.shape);
@@ -281,12 +281,15 @@ absl::Status FeatureEncoder::CheckShapes() const {
   return absl::OkStatus();
 }
 
-Array FeatureEncoder::ArrayOf(int target, std::shared_ptr<const FileBytes> rows,
-                              int64_t examples) const {
-  Array::Layout layout;
-  layout.type = targets_[target].type;
-  layout.row_shape = targets_[target].shape;
-  return Array(std::move(rows), examples, layout);
+EncodedLayouts FeatureEncoder::layouts() const {
+  EncodedLayouts layouts;
+  layouts.inputs = inputs_;
+  for (const Target& target : targets_) {
+    Array::Layout& layout = layouts.targets.emplace_back();
+    layout.type = target.type;
+    layout.row_shape = target.shape;
+  }
+  return layouts;
 }
 
 template <typename T>
@@ -512,7 +515,7 @@ absl::Status FeatureEncoder::EncodeFeature(const Feature& feature, const Feature
 absl::Status FeatureEncoder::Encode(const std::vector<FeatureValues>& values,
                                     const std::function<std::vector<std::string>()>& names,
                                     Rows* rows) const {
-  for (int i = 0; i < targets(); ++i) {
+  for (int i = 0; i < static_cast<int>(targets_.size()); ++i) {
     const Target& target = targets_[i];
     std::string& bytes = (*rows)[i];
     bytes.resize(bytes.size() + target.row_bytes);
@@ -528,8 +531,8 @@ absl::Status FeatureEncoder::Encode(const std::vector<FeatureValues>& values,
 
 FeatureEncoder::Collector::Collector(const FeatureEncoder* encoder, const std::string& path,
                                      DataStorage* storage)
-    : encoder_(encoder), rows_(encoder->targets()) {
-  for (int i = 0; i < encoder->targets(); ++i) {
+    : encoder_(encoder), rows_(encoder->targets_.size()) {
+  for (size_t i = 0; i < rows_.size(); ++i) {
     spools_.push_back(std::make_unique<Spool>(path, storage));
   }
 }
@@ -554,8 +557,8 @@ absl::Status FeatureEncoder::Collector::Add(
   return absl::OkStatus();
 }
 
-absl::StatusOr<FeatureEncoder::File> FeatureEncoder::Collector::Finish() {
-  File file;
+absl::StatusOr<EncodedFile> FeatureEncoder::Collector::Finish() {
+  EncodedFile file;
   file.examples = examples_;
   for (size_t i = 0; i < rows_.size(); ++i) {
     CAIRN_RETURN_IF_ERROR(spools_[i]->Append(rows_[i]));

@@ -17,6 +17,7 @@
 #include "nn/signature.h"
 #include "proto/job.pb.h"
 #include "worker/data/array.h"
+#include "worker/data/encoded_rows.h"
 #include "worker/data/features/feature_hash.h"
 #include "worker/data/features/feature_values.h"
 #include "worker/data/features/text_vectorizer.h"
@@ -40,13 +41,6 @@ using FeatureSpecs = google::protobuf::RepeatedPtrField<proto::DataFeature>;
 //   rows.Finish();
 class FeatureEncoder {
  public:
-  // The examples of a file, or of a part of one.
-  struct File {
-    std::vector<std::shared_ptr<const FileBytes>> rows;  // By target.
-    int64_t examples = 0;
-    proto::DamagedRecords damaged;  // That were skipped.
-  };
-
   // What a format calls its features in messages.
   struct Words {
     const char* feature = "feature";
@@ -73,11 +67,7 @@ class FeatureEncoder {
   // what "pad" does not say. Uses the losses of the labels, which need not outlive it.
   absl::Status CheckShapes() const;
 
-  int inputs() const { return inputs_; }
-  int targets() const { return static_cast<int>(targets_.size()); }
-  int64_t row_bytes(int target) const { return targets_[target].row_bytes; }
-  // The array of a target's rows.
-  Array ArrayOf(int target, std::shared_ptr<const FileBytes> rows, int64_t examples) const;
+  EncodedLayouts layouts() const;
 
   // What an example must have, in the order of its FeatureValues. A name appears once for each way
   // in which its values are used.
@@ -101,7 +91,7 @@ class FeatureEncoder {
     absl::Status Add(const std::vector<FeatureValues>& values,
                      const std::function<std::vector<std::string>()>& names);
     int64_t examples() const { return examples_; }
-    absl::StatusOr<File> Finish();
+    absl::StatusOr<EncodedFile> Finish();
 
    private:
     const FeatureEncoder* const encoder_;

@@ -344,10 +344,7 @@ absl::Status Inspect(const ReadRequest& request, const ImageTarget& target, Sour
     CAIRN_ASSIGN_OR_RETURN(const uint64_t bytes, FileSize(files[i]));
     entry.set_bytes(bytes);
   }
-  if (damaged.count() <= allowed) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(Plural(damaged.count(), "damaged image"),
-                                                 ", \"skip_damaged\" allows ", allowed,
-                                                 "; the first: ", damaged.first_error()));
+  return CheckDamage(damaged, allowed, "damaged image");
 }
 
 // The plan has an entry for each file.

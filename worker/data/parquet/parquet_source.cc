@@ -10,13 +10,12 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "common/mutex.h"
-#include "common/plural.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
 #include "job/data_formats/data_features.h"
 #include "job/data_formats/row_filter.h"
 #include "job/data_pipeline.h"
-#include "worker/data/features/deferred_rows.h"
+#include "worker/data/encoded_rows.h"
 #include "worker/data/features/feature_encoder.h"
 #include "worker/data/features/text_vectorizer.h"
 #include "worker/data/files/file_folder.h"
@@ -86,8 +85,8 @@ proto::DamagedRecords DamageOf(int64_t first, int64_t rows, const std::string& e
 
 // Reads the rows [first, first + rows) of a file. Skips those with values that are refused, if the
 // table skips damaged rows.
-absl::StatusOr<FeatureEncoder::File> ReadPart(const Table& table, const std::string& path,
-                                              int64_t first, int64_t rows, DataStorage* storage) {
+absl::StatusOr<EncodedFile> ReadPart(const Table& table, const std::string& path, int64_t first,
+                                     int64_t rows, DataStorage* storage) {
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file,
                          ParquetFile::OpenPlanned(path, table.pool.get()));
   FeatureEncoder::Collector collector(table.encoder.get(), path, storage);
@@ -107,13 +106,13 @@ absl::StatusOr<FeatureEncoder::File> ReadPart(const Table& table, const std::str
   if (table.filter == nullptr) {
     CAIRN_RETURN_IF_ERROR(CheckRows(path, collector.examples() + damaged.records().count(), rows));
   }
-  CAIRN_ASSIGN_OR_RETURN(FeatureEncoder::File part, collector.Finish());
+  CAIRN_ASSIGN_OR_RETURN(EncodedFile part, collector.Finish());
   part.damaged = damaged.records();
   return part;
 }
 
 struct InspectedFile {
-  std::vector<FeatureEncoder::File> parts;
+  std::vector<EncodedFile> parts;
   proto::IndexedFile entry;
   proto::DamagedRecords damaged;
 };
@@ -196,18 +195,14 @@ absl::Status AddAll(const Table& table, const ReadRequest& request, SourceArrays
       }));
   DamageList damaged;
   for (const InspectedFile& file : files) {
-    for (const FeatureEncoder::File& part : file.parts) {
-      CAIRN_RETURN_IF_ERROR(AddRows(*table.encoder, part.rows, part.examples, all));
+    for (const EncodedFile& part : file.parts) {
+      CAIRN_RETURN_IF_ERROR(AddRows(table.encoder->layouts(), part, all));
     }
     damaged.Add(file.damaged, file.entry.examples());
     all->index.push_back(file.entry);
   }
   all->damaged = damaged.records();
-  const int64_t allowed = request.source.skip_damaged();
-  if (all->damaged.count() <= allowed) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(Plural(all->damaged.count(), "damaged row"),
-                                                 ", \"skip_damaged\" allows ", allowed,
-                                                 "; the first: ", all->damaged.first_error()));
+  return CheckDamage(all->damaged, request.source.skip_damaged(), "damaged row");
 }
 
 absl::Status AddDeferred(const Table& table, const ReadRequest& request, SourceArrays* all) {
@@ -218,13 +213,14 @@ absl::Status AddDeferred(const Table& table, const ReadRequest& request, SourceA
     int64_t first = 0;
     for (int part = 0; part < entry.part_rows_size(); ++part) {
       const int64_t rows = entry.part_rows(part);
-      CAIRN_RETURN_IF_ERROR(
-          AddDeferredRows(table.encoder,
-                          {path, entry.part_examples(part), planned.fingerprints[i],
-                           [table, path, first, rows, storage = planned.storage] {
-                             return ReadPart(table, path, first, rows, storage.get());
-                           }},
-                          all));
+      CAIRN_RETURN_IF_ERROR(AddDeferredRows(table.encoder->layouts(),
+                                            {{{path, planned.fingerprints[i]}},
+                                             entry.part_examples(part),
+                                             [table, path, first, rows, storage = planned.storage] {
+                                               return ReadPart(table, path, first, rows,
+                                                               storage.get());
+                                             }},
+                                            all));
       first += rows;
     }
   }
@@ -379,7 +375,7 @@ absl::StatusOr<std::vector<int64_t>> CountRows(const std::vector<std::string>& f
 
 absl::StatusOr<SourceArrays> ReadParquet(const ReadRequest& request) {
   CAIRN_ASSIGN_OR_RETURN(const Table table, TableOf(request));
-  SourceArrays result = ArraysOf(*table.encoder);
+  SourceArrays result = ArraysOf(table.encoder->layouts());
   const bool is_indexed = IsIndexed(request.planned, request.files.features[0].size());
   CAIRN_RETURN_IF_ERROR(is_indexed ? AddDeferred(table, request, &result)
                                    : AddAll(table, request, &result));
@@ -393,7 +389,7 @@ absl::StatusOr<SourceArrays> ReadParquet(const ReadRequest& request) {
 
 absl::StatusOr<SourceArrays> SurveyParquet(const ReadRequest& request) {
   CAIRN_ASSIGN_OR_RETURN(const Table table, TableOf(request));
-  SourceArrays found = ArraysOf(*table.encoder);
+  SourceArrays found = ArraysOf(table.encoder->layouts());
   CAIRN_RETURN_IF_ERROR(AddAll(table, request, &found));
   return found;
 }

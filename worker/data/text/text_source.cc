@@ -12,14 +12,13 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "common/mutex.h"
-#include "common/plural.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "job/data_formats/data_features.h"
 #include "job/data_formats/text_format.h"
 #include "nn/signature.h"
-#include "worker/data/features/deferred_rows.h"
+#include "worker/data/encoded_rows.h"
 #include "worker/data/features/feature_encoder.h"
 #include "worker/data/features/text_vectorizer.h"
 #include "worker/data/files/file_folder.h"
@@ -36,7 +35,7 @@ constexpr uint64_t kTextBytesMax = uint64_t{64} << 20;
 constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 constexpr size_t kVocabularyBytesMax = size_t{1} << 20;
 // The most files of one text that are read by one task.
-constexpr size_t kFilesOfTask = 1000;
+constexpr size_t kFilesOfTask = 100;
 
 const ExampleFiles& TextFiles() {
   static const auto* const files = new ExampleFiles{{".txt"}, {}, ".txt file"};
@@ -99,6 +98,7 @@ class Damage {
   explicit Damage(bool skips) : skips_(skips) {}
 
   void CountSound() { ++sound_; }
+  int64_t sound() const { return sound_; }
   bool skips() const { return skips_; }
   const proto::DamagedRecords& records() const { return records_; }
 
@@ -177,20 +177,21 @@ absl::Status ReadLines(const std::string& path, const proto::TextSource& source,
 // What one task reads: a file of lines, or some files of one text.
 struct Task {
   std::vector<std::string> files;
+  size_t first = 0;  // The number of the first one.
 };
 
 class TextReader {
  public:
-  TextReader(const proto::TextSource& source, const std::vector<std::string>& files,
+  TextReader(proto::TextSource source, const std::vector<std::string>& files,
              std::vector<std::string> directories, LabelRule rule, bool skips_damaged)
-      : source_(source),
+      : source_(std::move(source)),
         directories_(std::move(directories)),
         rule_(std::move(rule)),
         skips_damaged_(skips_damaged) {
     const size_t step = has_folders() ? kFilesOfTask : 1;
     for (size_t i = 0; i < files.size(); i += step) {
       const size_t end = std::min(files.size(), i + step);
-      tasks_.push_back({{files.begin() + i, files.begin() + end}});
+      tasks_.push_back({{files.begin() + i, files.begin() + end}, i});
       names_.push_back(files[i]);
     }
   }
@@ -211,7 +212,7 @@ class TextReader {
     return AllOf(std::move(results));
   }
 
-  size_t tasks() const { return tasks_.size(); }
+  const std::vector<Task>& tasks() const { return tasks_; }
 
   // The number of examples of each task.
   absl::StatusOr<std::vector<int64_t>> Count() const {
@@ -227,20 +228,24 @@ class TextReader {
     });
   }
 
-  // Returns the texts that were skipped.
-  absl::StatusOr<proto::DamagedRecords> Read(const Task& task, const OnExample& on_example) const {
+  // Returns the texts that were skipped, and adds the number of sound ones of each file to `sound`,
+  // unless it is null.
+  absl::StatusOr<proto::DamagedRecords> Read(const Task& task, const OnExample& on_example,
+                                             std::vector<int64_t>* sound = nullptr) const {
     Damage damage(skips_damaged_);
     for (const std::string& path : task.files) {
-      if (!has_folders()) {
-        CAIRN_RETURN_IF_ERROR(ReadLines(path, source_, rule_, on_example, &damage));
-        continue;
-      }
-      const absl::Status taken = ReadTextFile(path, damage, on_example);
-      if (taken.ok()) {
-        damage.CountSound();
+      const int64_t before = damage.sound();
+      if (has_folders()) {
+        const absl::Status taken = ReadTextFile(path, damage, on_example);
+        if (taken.ok()) {
+          damage.CountSound();
+        } else {
+          CAIRN_RETURN_IF_ERROR(damage.Take(taken));
+        }
       } else {
-        CAIRN_RETURN_IF_ERROR(damage.Take(taken));
+        CAIRN_RETURN_IF_ERROR(ReadLines(path, source_, rule_, on_example, &damage));
       }
+      if (sound != nullptr) sound->push_back(damage.sound() - before);
     }
     return damage.records();
   }
@@ -267,7 +272,7 @@ class TextReader {
     return At(place, on_example(example));
   }
 
-  const proto::TextSource& source_;
+  const proto::TextSource source_;
   const std::vector<std::string> directories_;
   const LabelRule rule_;
   const bool skips_damaged_;
@@ -370,62 +375,126 @@ absl::Status AddTask(const TextReader& reader, const Task& task, int64_t first,
   return survey->AddTokens(tokens);
 }
 
+// The reader of a source, and the encoder of its texts. Thread-safe.
+class TextTable {
+ public:
+  static absl::StatusOr<std::shared_ptr<const TextTable>> Create(const ReadRequest& request) {
+    const proto::TextSource& source = request.source.text();
+    const bool has_labels = !request.label_specs.empty();
+    CAIRN_ASSIGN_OR_RETURN(std::vector<std::string> directories, DirectoriesOf(source));
+    LabelRule rule{has_labels, {}};
+    if (!has_labels) {
+      const auto classes = job::VocabularyOf(job::TextLabels(source)[0], request.plan);
+      rule.classes = {classes.begin(), classes.end()};
+    }
+    std::shared_ptr<const TextTable> table(
+        new TextTable(request, std::move(directories), std::move(rule)));
+    CAIRN_RETURN_IF_ERROR(table->encoder_.CheckShapes());
+    return table;
+  }
+
+  const std::vector<Task>& tasks() const { return reader_.tasks(); }
+  EncodedLayouts layouts() const { return encoder_.layouts(); }
+
+  // The numbers of examples of the task's files are added to `examples`, unless it is null.
+  absl::StatusOr<EncodedFile> ReadTask(const Task& task, DataStorage* storage,
+                                       std::vector<int64_t>* examples) const {
+    FeatureEncoder::Collector rows(&encoder_, task.files[0], storage);
+    std::vector<FeatureValues> values(encoder_.wanted().size());
+    for (FeatureValues& each : values) {
+      each.kind = FeatureValues::Kind::kBytes;
+      each.count = 1;
+    }
+    const auto add = [&](const Example& example) {
+      values[0].bytes = {example.text};
+      if (has_labels_) values[1].bytes = {example.label.value_or("")};
+      return rows.Add(values, nullptr);
+    };
+    CAIRN_ASSIGN_OR_RETURN(proto::DamagedRecords damaged, reader_.Read(task, add, examples));
+    CAIRN_ASSIGN_OR_RETURN(EncodedFile file, rows.Finish());
+    file.damaged = std::move(damaged);
+    return file;
+  }
+
+  // Reads all texts, for the index and the damage, too.
+  absl::Status AddAll(const ReadRequest& request, SourceArrays* all) const {
+    struct InspectedTask {
+      EncodedFile encoded;
+      std::vector<int64_t> examples;  // Of its files.
+    };
+    CAIRN_ASSIGN_OR_RETURN(
+        const std::vector<InspectedTask> inspected,
+        reader_.ForEachTask<InspectedTask>([&](const Task& task) -> absl::StatusOr<InspectedTask> {
+          InspectedTask result;
+          CAIRN_ASSIGN_OR_RETURN(result.encoded, ReadTask(task, request.storage, &result.examples));
+          return result;
+        }));
+    DamageList damage;
+    for (size_t i = 0; i < inspected.size(); ++i) {
+      const EncodedFile& encoded = inspected[i].encoded;
+      CAIRN_RETURN_IF_ERROR(AddRows(layouts(), encoded, all));
+      damage.Add(encoded.damaged, encoded.examples);
+      for (size_t file = 0; file < inspected[i].examples.size(); ++file) {
+        proto::IndexedFile& entry = all->index.emplace_back();
+        entry.set_examples(inspected[i].examples[file]);
+        CAIRN_ASSIGN_OR_RETURN(const uint64_t bytes, FileSize(tasks()[i].files[file]));
+        entry.set_bytes(bytes);
+      }
+    }
+    all->damaged = damage.records();
+    return CheckDamage(all->damaged, request.source.skip_damaged(), "damaged text");
+  }
+
+ private:
+  TextTable(const ReadRequest& request, std::vector<std::string> directories, LabelRule rule)
+      : has_labels_(rule.is_needed),
+        encoder_(job::TextFeatures(request.source.text(), request.model.lookup(0) != nullptr),
+                 job::TextLabels(request.source.text()), request.source, request.plan,
+                 request.model, request.label_specs, {}),
+        reader_(request.source.text(), request.files.features[0], std::move(directories),
+                std::move(rule), request.source.skip_damaged() > 0) {}
+
+  const bool has_labels_;
+  const FeatureEncoder encoder_;
+  const TextReader reader_;
+};
+
+absl::Status AddDeferredTasks(const std::shared_ptr<const TextTable>& table,
+                              const PlannedFiles& planned, SourceArrays* all) {
+  for (const Task& task : table->tasks()) {
+    DeferredPart part;
+    for (size_t i = 0; i < task.files.size(); ++i) {
+      part.files.push_back({task.files[i], planned.fingerprints[task.first + i]});
+      part.examples += planned.index[task.first + i].examples();
+    }
+    part.read = [table, task, storage = planned.storage] {
+      return table->ReadTask(task, storage.get(), nullptr);
+    };
+    CAIRN_RETURN_IF_ERROR(AddDeferredRows(table->layouts(), std::move(part), all));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
+absl::StatusOr<SourceArrays> SurveyText(const ReadRequest& request) {
+  CAIRN_ASSIGN_OR_RETURN(const auto table, TextTable::Create(request));
+  SourceArrays found = ArraysOf(table->layouts());
+  CAIRN_RETURN_IF_ERROR(table->AddAll(request, &found));
+  return found;
+}
+
 absl::StatusOr<SourceArrays> ReadText(const ReadRequest& request) {
-  const proto::TextSource& source = request.source.text();
-  const bool takes_text = request.model.lookup(0) != nullptr;
-  const bool has_labels = !request.label_specs.empty();
-  const FeatureEncoder encoder(job::TextFeatures(source, takes_text), job::TextLabels(source),
-                               request.source, request.plan, request.model, request.label_specs,
-                               {});
-  CAIRN_RETURN_IF_ERROR(encoder.CheckShapes());
-  CAIRN_ASSIGN_OR_RETURN(std::vector<std::string> directories, DirectoriesOf(source));
-  LabelRule rule{has_labels, {}};
-  if (!has_labels) {
-    const auto classes = job::VocabularyOf(job::TextLabels(source)[0], request.plan);
-    rule.classes = {classes.begin(), classes.end()};
-  }
-  const TextReader reader(source, request.files.features[0], std::move(directories),
-                          std::move(rule), request.source.skip_damaged() > 0);
-  using File = FeatureEncoder::File;
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<File> files,
-                         reader.ForEachTask<File>([&](const Task& task) -> absl::StatusOr<File> {
-                           FeatureEncoder::Collector rows(&encoder, task.files[0], request.storage);
-                           std::vector<FeatureValues> values(encoder.wanted().size());
-                           for (FeatureValues& each : values) {
-                             each.kind = FeatureValues::Kind::kBytes;
-                             each.count = 1;
-                           }
-                           const auto add = [&](const Example& example) {
-                             values[0].bytes = {example.text};
-                             if (has_labels) values[1].bytes = {example.label.value_or("")};
-                             return rows.Add(values, nullptr);
-                           };
-                           CAIRN_ASSIGN_OR_RETURN(const proto::DamagedRecords damaged,
-                                                  reader.Read(task, add));
-                           CAIRN_ASSIGN_OR_RETURN(File file, rows.Finish());
-                           file.damaged = damaged;
-                           return file;
-                         }));
-  SourceArrays result;
-  result.checked = true;
-  result.inputs.resize(encoder.inputs());
-  result.labels.resize(encoder.targets() - encoder.inputs());
-  DamageList damage;
-  for (const File& file : files) {
-    CAIRN_RETURN_IF_ERROR(AddRows(encoder, file.rows, file.examples, &result));
-    damage.Add(file.damaged, file.examples);
-  }
-  result.damaged = damage.records();
-  if (result.damaged.count() > request.source.skip_damaged()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Plural(result.damaged.count(), "damaged text"), ", \"skip_damaged\" allows ",
-                     request.source.skip_damaged(), "; the first: ", result.damaged.first_error()));
+  CAIRN_ASSIGN_OR_RETURN(const auto table, TextTable::Create(request));
+  SourceArrays result = ArraysOf(table->layouts());
+  const std::vector<std::string>& files = request.files.features[0];
+  if (IsIndexed(request.planned, files.size())) {
+    CAIRN_RETURN_IF_ERROR(AddDeferredTasks(table, *request.planned, &result));
+  } else {
+    CAIRN_RETURN_IF_ERROR(table->AddAll(request, &result));
   }
   if (result.inputs[0].rows() > 0) return result;
-  return absl::InvalidArgumentError(
-      absl::StrCat("data file ", request.files.features[0][0], ": it has no texts"));
+  return absl::InvalidArgumentError(absl::StrCat("data file ", files[0], ": it has no texts"));
 }
 
 absl::StatusOr<std::vector<std::string>> ListText(const proto::DataSource& source,
@@ -447,7 +516,7 @@ absl::Status InspectText(const proto::DataSource& train, const SourceFiles& file
                           train.skip_damaged() > 0);
   // Where all examples are for training, their numbers do not matter, and they are read only once.
   // Where damaged ones are skipped, their numbers are unknown before all are read.
-  std::vector<int64_t> first(reader.tasks(), 0);
+  std::vector<int64_t> first(reader.tasks().size(), 0);
   IsTrainingRow is_training = [](int64_t) { return true; };
   if (choose && survey.wants_tokens() && train.skip_damaged() == 0) {
     CAIRN_ASSIGN_OR_RETURN(const std::vector<int64_t> examples, reader.Count());

@@ -14,6 +14,7 @@ namespace cairn::worker {
 // empty lines are ignored. In folders a file is an example, and the folder of its class is its
 // label. All errors name the file, and the line.
 absl::StatusOr<SourceArrays> ReadText(const ReadRequest& request);
+absl::StatusOr<SourceArrays> SurveyText(const ReadRequest& request);
 
 // Folders stand for the .txt files in them at any depth.
 absl::StatusOr<std::vector<std::string>> ListText(const proto::DataSource& source,

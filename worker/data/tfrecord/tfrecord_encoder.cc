@@ -54,8 +54,8 @@ absl::StatusOr<bool> TfrecordEncoder::Keeps(const std::vector<FeatureValues>& va
   return condition_->IsTrue(row);
 }
 
-absl::StatusOr<TfrecordEncoder::File> TfrecordEncoder::ReadFile(const std::string& path,
-                                                                DataStorage* storage) const {
+absl::StatusOr<EncodedFile> TfrecordEncoder::ReadFile(const std::string& path,
+                                                      DataStorage* storage) const {
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<RecordReader> reader, RecordReader::Open(path));
   Collector rows(this, path, storage);
   proto::DamagedRecords damaged;
@@ -80,7 +80,7 @@ absl::StatusOr<TfrecordEncoder::File> TfrecordEncoder::ReadFile(const std::strin
     damaged.add_places(rows.examples() + damaged.count());
     damaged.set_count(damaged.count() + 1);
   }
-  CAIRN_ASSIGN_OR_RETURN(File file, rows.Finish());
+  CAIRN_ASSIGN_OR_RETURN(EncodedFile file, rows.Finish());
   file.damaged = std::move(damaged);
   return file;
 }

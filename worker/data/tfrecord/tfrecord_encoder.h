@@ -29,7 +29,7 @@ class TfrecordEncoder : public FeatureEncoder {
   // Damaged records, and those with invalid values, are skipped if the source allows any; the
   // caller checks their number. InvalidArgument otherwise: names the file, the record and its
   // offset, the feature and the value. Other errors as RecordReader and Spool.
-  absl::StatusOr<File> ReadFile(const std::string& path, DataStorage* storage) const;
+  absl::StatusOr<EncodedFile> ReadFile(const std::string& path, DataStorage* storage) const;
 
  private:
   // `values` end with those of the condition's columns.

@@ -7,11 +7,13 @@
 #include <set>
 #include <string>
 
+#include "common/status_macros.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "job/job_objective.h"
 #include "tests/nn/test_model.h"
 #include "tests/worker/data/data_files.h"
+#include "worker/data/encoded_rows.h"
 
 namespace cairn::worker {
 namespace {
@@ -60,6 +62,16 @@ std::vector<std::vector<double>> RowsOf(const Array& array) {
 
 using Rows = std::vector<std::vector<double>>;
 
+// The rows of a file as arrays.
+absl::StatusOr<SourceArrays> Read(const CsvEncoder& encoder, const std::string& path,
+                                  int threads = 1) {
+  DataStorage storage({});
+  CAIRN_ASSIGN_OR_RETURN(const CsvEncoder::File file, encoder.ReadFile(path, threads, &storage));
+  SourceArrays arrays = ArraysOf(encoder.layouts());
+  CAIRN_RETURN_IF_ERROR(AddRows(encoder.layouts(), file.rows, &arrays));
+  return arrays;
+}
+
 constexpr char kMixed[] = R"({
   "features": [{"name": "user", "vocabulary": ["ann", "bob"], "unknown": true, "input": "id"},
                {"name": "age", "missing": {"name": "mean"}, "input": "wide"},
@@ -73,10 +85,8 @@ TEST(CsvEncoderTest, ColumnsBecomeTheirInputsRows) {
   const auto model = MixedModel(3);
   const CsvEncoder encoder(SourceOf(kMixed), MessageOf<proto::DataPlan>(kPlan), *model,
                            {LabelOf(proto::FLOAT32)});
-  DataStorage storage({});
   const auto arrays =
-      encoder.ReadFile(WriteDataFile("m.csv", "y,city,age,user\n0.5,Rom,7,bob\n1,Bern,,eve\n"),
-                       /*threads=*/1, &storage);
+      Read(encoder, WriteDataFile("m.csv", "y,city,age,user\n0.5,Rom,7,bob\n1,Bern,,eve\n"));
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_EQ(arrays->inputs[0].ToString(), "int32 (2, 1)");
   EXPECT_EQ(RowsOf(arrays->inputs[0]), (Rows{{1}, {2}}));
@@ -96,16 +106,13 @@ TEST(CsvEncoderTest, TextsBecomeTheIndicesOfTheirLayer) {
   const auto source = SourceOf(R"({"features": [{"name": "to"}, {"name": "from"}],
                                    "labels": [{"name": "y"}]})");
   const std::string path = WriteDataFile("t.csv", "y,from,to\n0,Rom,\n1,7,Bern\n");
-  DataStorage storage({});
   const auto takes_all = model(R"("output_mode": "int")");
-  const auto arrays = CsvEncoder(source, {}, *takes_all, {LabelOf(proto::FLOAT32)})
-                          .ReadFile(path, /*threads=*/1, &storage);
+  const auto arrays = Read(CsvEncoder(source, {}, *takes_all, {LabelOf(proto::FLOAT32)}), path);
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_EQ(arrays->inputs[0].ToString(), "int32 (2, 2)");
   EXPECT_EQ(RowsOf(arrays->inputs[0]), (Rows{{2, 1}, {0, 3}}));
   const auto takes_terms = model(R"("num_oov_indices": 0)");
-  const auto refused = CsvEncoder(source, {}, *takes_terms, {LabelOf(proto::FLOAT32)})
-                           .ReadFile(path, /*threads=*/1, &storage);
+  const auto refused = Read(CsvEncoder(source, {}, *takes_terms, {LabelOf(proto::FLOAT32)}), path);
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("Bern"));
 }
 
@@ -120,9 +127,7 @@ TEST(CsvEncoderTest, LabelsGoToTheirOutputs) {
                    {"name": "k", "vocabulary": ["cat", "dog"], "output": "kind"},
                    {"name": "h", "output": "size"}]})"),
                            {}, *model, {LabelOf(proto::INT32), LabelOf(proto::FLOAT32)});
-  DataStorage storage({});
-  const auto arrays = encoder.ReadFile(WriteDataFile("o.csv", "x,k,w,h\n1,dog,2,3\n4,cat,5,6\n"),
-                                       /*threads=*/1, &storage);
+  const auto arrays = Read(encoder, WriteDataFile("o.csv", "x,k,w,h\n1,dog,2,3\n4,cat,5,6\n"));
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   ASSERT_EQ(arrays->labels.size(), 2u);
   EXPECT_EQ(arrays->labels[0].ToString(), "int32 (2,)");
@@ -139,9 +144,7 @@ TEST(CsvEncoderTest, AsManyColumnsAsAnImageHasPixelsHaveItsShape) {
     "features": [{"name": "0"}, {"name": "1"}, {"name": "2"}, {"name": "3"}],
     "labels": [{"name": "4"}], "header": false})"),
                            {}, *model, {LabelOf(proto::INT32)});
-  DataStorage storage({});
-  const auto arrays =
-      encoder.ReadFile(WriteDataFile("i.csv", "1,2,3,4,9\n"), /*threads=*/1, &storage);
+  const auto arrays = Read(encoder, WriteDataFile("i.csv", "1,2,3,4,9\n"));
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_EQ(arrays->inputs[0].row_shape(), (nn::Shape{2, 2, 1}));
   EXPECT_EQ(RowsOf(arrays->inputs[0]), (Rows{{1, 2, 3, 4}}));
@@ -161,8 +164,7 @@ TEST(CsvEncoderTest, SeveralThreadsMakeTheSameRows) {
   const CsvEncoder encoder(SourceOf(kMixed), MessageOf<proto::DataPlan>(kPlan), *model,
                            {LabelOf(proto::FLOAT32)});
   for (const int threads : {1, 3}) {
-    DataStorage storage({});
-    const auto arrays = encoder.ReadFile(path, threads, &storage);
+    const auto arrays = Read(encoder, path, threads);
     ASSERT_TRUE(arrays.ok()) << arrays.status();
     EXPECT_EQ(arrays->labels[0].rows(), static_cast<int64_t>(expected.size()));
     EXPECT_TRUE(RowsOf(arrays->inputs[1]) == expected) << threads;
@@ -187,8 +189,7 @@ TEST(CsvEncoderTest, WideRowsAreMadeOfSmallBlocks) {
   EXPECT_GT(text.size(), 5 * encoder.block_bytes());
   const std::string path = WriteDataFile("wide.csv", text);
   for (const int threads : {1, 3}) {
-    DataStorage storage({});
-    const auto arrays = encoder.ReadFile(path, threads, &storage);
+    const auto arrays = Read(encoder, path, threads);
     ASSERT_TRUE(arrays.ok()) << arrays.status();
     const Rows rows = RowsOf(arrays->inputs[0]);
     ASSERT_EQ(rows.size(), static_cast<size_t>(kRows));
@@ -215,10 +216,9 @@ TEST(CsvEncoderTest, TextsThatStandForMissingValuesAreNoNumbers) {
   const auto model = MixedModel(3);
   const CsvEncoder encoder(source, MessageOf<proto::DataPlan>(kPlan), *model,
                            {LabelOf(proto::FLOAT32)});
-  DataStorage storage({});
-  const auto arrays = encoder.ReadFile(
-      WriteDataFile("na.csv", "y,city,age,user\n1,Rom,-999,bob\n1,Rom,NA,bob\n1,Rom,-99,bob\n"),
-      /*threads=*/1, &storage);
+  const auto arrays = Read(
+      encoder,
+      WriteDataFile("na.csv", "y,city,age,user\n1,Rom,-999,bob\n1,Rom,NA,bob\n1,Rom,-99,bob\n"));
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_EQ(RowsOf(arrays->inputs[1]), (Rows{{15, 0, 1}, {15, 0, 1}, {-99, 0, 1}}));
 }
@@ -226,8 +226,7 @@ TEST(CsvEncoderTest, TextsThatStandForMissingValuesAreNoNumbers) {
 // What is said of the file, behind its name.
 std::string ErrorOf(const CsvEncoder& encoder, const std::string& text, int threads = 1) {
   const std::string path = WriteDataFile("bad.csv", text);
-  DataStorage storage({});
-  const auto arrays = encoder.ReadFile(path, threads, &storage);
+  const auto arrays = Read(encoder, path, threads);
   EXPECT_EQ(arrays.status().code(), absl::StatusCode::kInvalidArgument);
   const std::string message(arrays.status().message());
   const std::string name = "data file " + path + ": ";
@@ -354,9 +353,7 @@ TEST(CsvEncoderTest, NumbersThatScaleMakesTooLargeAreRefusedUnlessAllowed) {
             R"(line 3, column "x": "1e10" times 1e+30 is not a finite float32; list it in )"
             R"("missing", or set "allow_nan": true to train on it)");
   const TwoLabels allowed(R"({"name": "y"})", {}, R"(, "scale": 1e30, "allowNan": true)");
-  DataStorage storage({});
-  const auto arrays = allowed.encoder->ReadFile(WriteDataFile("s.csv", text + "nan,0\n"),
-                                                /*threads=*/1, &storage);
+  const auto arrays = Read(*allowed.encoder, WriteDataFile("s.csv", text + "nan,0\n"));
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   EXPECT_TRUE(std::isnan(RowsOf(arrays->inputs[0])[2][0]));
 }
@@ -428,16 +425,14 @@ TEST(CsvEncoderTest, WholeNumbersMustBeSo) {
       {{"in", "InputLayer", R"({"batch_shape": [null, 1]})"}, {"out", "Dense", R"({"units": 2})"}});
   const CsvEncoder encoder(SourceOf(R"({"features": [{"name": "x"}], "labels": [{"name": "y"}]})"),
                            {}, *model, {LabelOf(proto::INT32)});
-  DataStorage storage({});
   for (const char* label : {"1.5", "3e9", "nan"}) {
-    const auto arrays = encoder.ReadFile(
-        WriteDataFile("w.csv", "x,y\n1," + std::string(label) + "\n"), /*threads=*/1, &storage);
+    const auto arrays =
+        Read(encoder, WriteDataFile("w.csv", "x,y\n1," + std::string(label) + "\n"));
     EXPECT_THAT(std::string(arrays.status().message()),
                 EndsWith("line 2, column \"y\": \"" + std::string(label) +
                          "\" is not a whole number of 32 bits"));
   }
-  const auto good =
-      encoder.ReadFile(WriteDataFile("w.csv", "x,y\n1,1.0\n"), /*threads=*/1, &storage);
+  const auto good = Read(encoder, WriteDataFile("w.csv", "x,y\n1,1.0\n"));
   ASSERT_TRUE(good.ok());
   EXPECT_EQ(RowsOf(good->labels[0]), (Rows{{1}}));
 }

@@ -30,7 +30,7 @@ TEST(CsvSurveyTest, VocabulariesAndMeansComeFromAllFiles) {
                  {"name": "age", "missing": {"name": "mean"}}],
     "labels": [{"name": "kind", "categorical": true}], "missing": ["?"]})");
   proto::DataPlan plan;
-  ASSERT_TRUE(SurveyCsv(files, source, All, &plan).ok());
+  ASSERT_TRUE(SurveyCsvColumns(files, source, All, &plan).ok());
   ASSERT_EQ(plan.vocabularies_size(), 2);
   EXPECT_EQ(plan.vocabularies(0).column(), "city");
   EXPECT_THAT(plan.vocabularies(0).names(), ElementsAre("Bern", "Rom", "none"));
@@ -45,7 +45,7 @@ TEST(CsvSurveyTest, MeansAreOfTrainingRowsAndVocabulariesOfAll) {
   const std::vector<std::string> files = {WriteDataFile("1.csv", "a,b\n1,p\n2,q\n"),
                                           WriteDataFile("2.csv", "a,b\n60,r\n")};
   proto::DataPlan plan;
-  ASSERT_TRUE(SurveyCsv(
+  ASSERT_TRUE(SurveyCsvColumns(
                   files, SourceOf(R"({
     "features": [{"name": "a", "missing": {"name": "mean"}}],
     "labels": [{"name": "b", "categorical": true}]})"),
@@ -57,10 +57,10 @@ TEST(CsvSurveyTest, MeansAreOfTrainingRowsAndVocabulariesOfAll) {
 
 TEST(CsvSurveyTest, NothingIsReadIfNothingIsToBeFound) {
   proto::DataPlan plan;
-  EXPECT_TRUE(SurveyCsv({"/gone.csv"}, SourceOf(R"({
+  EXPECT_TRUE(SurveyCsvColumns({"/gone.csv"}, SourceOf(R"({
     "features": [{"name": "a", "vocabulary": ["x"]}, {"name": "b", "missing": {"value": 0}}],
     "labels": [{"name": "y"}]})"),
-                        All, &plan)
+                               All, &plan)
                   .ok());
   EXPECT_EQ(plan.ByteSizeLong(), 0u);
 }
@@ -69,14 +69,14 @@ TEST(CsvSurveyTest, WhatCannotBeFoundIsSaid) {
   std::string ids = "id\n";
   for (int i = 0; i < 200000; ++i) ids += std::to_string(i) + "\n";
   proto::DataPlan plan;
-  const absl::Status many =
-      SurveyCsv({WriteDataFile("ids.csv", ids)},
-                SourceOf(R"({"labels": [{"name": "id", "categorical": true}]})"), All, &plan);
+  const absl::Status many = SurveyCsvColumns(
+      {WriteDataFile("ids.csv", ids)},
+      SourceOf(R"({"labels": [{"name": "id", "categorical": true}]})"), All, &plan);
   EXPECT_THAT(std::string(many.message()), HasSubstr("column \"id\""));
   EXPECT_THAT(std::string(many.message()), HasSubstr("larger than 1024 KiB"));
-  const absl::Status none = SurveyCsv({WriteDataFile("n.csv", "a,y\n,1\n")}, SourceOf(R"({
+  const absl::Status none = SurveyCsvColumns({WriteDataFile("n.csv", "a,y\n,1\n")}, SourceOf(R"({
     "features": [{"name": "a", "missing": {"name": "mean"}}], "labels": [{"name": "y"}]})"),
-                                      All, &plan);
+                                             All, &plan);
   EXPECT_THAT(std::string(none.message()), HasSubstr("column \"a\": has no number"));
 }
 
@@ -84,11 +84,11 @@ TEST(CsvSurveyTest, WhatCannotBeFoundIsSaid) {
 TEST(CsvSurveyTest, WhatIsWrongWithFieldsIsLeftToTheEncoder) {
   proto::DataPlan plan;
   const absl::Status status =
-      SurveyCsv({WriteDataFile("b.csv", "a,b,y\n\"1,5\",,p\n7,8\n,,q\n")}, SourceOf(R"({
+      SurveyCsvColumns({WriteDataFile("b.csv", "a,b,y\n\"1,5\",,p\n7,8\n,,q\n")}, SourceOf(R"({
     "features": [{"name": "a", "missing": {"name": "mean"}},
                  {"name": "c", "missing": {"name": "mean"}}],
     "labels": [{"name": "y", "categorical": true}]})"),
-                All, &plan);
+                       All, &plan);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_THAT(plan.vocabularies(0).names(), ElementsAre("p", "q"));
   EXPECT_EQ(plan.fills_size(), 2);

@@ -64,7 +64,7 @@ struct Encoding {
     if (!status.ok()) return std::string(status.message());
     const auto file = rows.Finish();
     EXPECT_TRUE(file.ok() && file->examples == 1);
-    const Array array = encoder->ArrayOf(0, file->rows[0], 1);
+    const Array array = encoder->layouts().ArrayOf(0, file->rows[0], 1);
     std::vector<double> row(array.elements());
     std::string text;
     EXPECT_TRUE(array

@@ -46,7 +46,7 @@ struct Reading {
                          R"(], "labels": [{"name": "y"}]})" + more + "}"),
                 *model, {{.type = proto::INT32, .least = 0, .most = 9}}) {}
 
-  absl::StatusOr<TfrecordEncoder::File> Read(const std::vector<std::string>& examples) {
+  absl::StatusOr<EncodedFile> Read(const std::vector<std::string>& examples) {
     std::string bytes;
     for (const std::string& example : examples) bytes += RecordBytes(example);
     return encoder.ReadFile(WriteDataFile("e.tfrecord", bytes), &storage);
@@ -56,7 +56,7 @@ struct Reading {
   std::string Values(const std::vector<std::string>& examples) {
     const auto file = Read(examples);
     if (!file.ok()) return std::string(file.status().message());
-    return Values(encoder.ArrayOf(0, file->rows[0], file->examples));
+    return Values(encoder.layouts().ArrayOf(0, file->rows[0], file->examples));
   }
 
   std::string Values(const Array& array) {
@@ -89,8 +89,8 @@ TEST(TfrecordEncoderTest, ListsBecomeRows) {
   EXPECT_EQ(reading.Values({With("x", FloatsFeature({1, 2})), With("x", IntsFeature({3, -4}))}),
             "1.000 2.000 3.000 -4.00 ");
   const auto file = reading.Read({With("x", FloatsFeature({1, 2}))});
-  EXPECT_EQ(reading.Values(reading.encoder.ArrayOf(1, file->rows[1], 1)), "1.000 ");
-  EXPECT_EQ(reading.encoder.ArrayOf(1, file->rows[1], 1).ToString(), "int32 (1,)");
+  EXPECT_EQ(reading.Values(reading.encoder.layouts().ArrayOf(1, file->rows[1], 1)), "1.000 ");
+  EXPECT_EQ(reading.encoder.layouts().ArrayOf(1, file->rows[1], 1).ToString(), "int32 (1,)");
 }
 
 TEST(TfrecordEncoderTest, RecordsThatTheConditionExcludesAreNotEncoded) {
@@ -112,7 +112,7 @@ TEST(TfrecordEncoderTest, RecordsThatTheConditionExcludesAreNotEncoded) {
     }
     const auto file = encoder.ReadFile(WriteDataFile("c.tfrecord", bytes), &reading.storage);
     if (!file.ok()) return std::string(file.status().message());
-    return reading.Values(encoder.ArrayOf(0, file->rows[0], file->examples));
+    return reading.Values(encoder.layouts().ArrayOf(0, file->rows[0], file->examples));
   };
   EXPECT_EQ(with("y <> 1"), "0.000 5.000 2.000 5.000 ");
   EXPECT_EQ(with("age = 0.2"), "2.000 5.000 ");
@@ -163,7 +163,7 @@ TEST(TfrecordEncoderTest, RawTensorsKeepSmallTypes) {
   Reading bytes(R"({"name": "x", "decode": "raw", "dtype": "uint8"})");
   const auto file = bytes.Read({With("x", BytesFeature({"\x01\xff"}))});
   ASSERT_TRUE(file.ok()) << file.status();
-  const Array array = bytes.encoder.ArrayOf(0, file->rows[0], 1);
+  const Array array = bytes.encoder.layouts().ArrayOf(0, file->rows[0], 1);
   EXPECT_EQ(array.ToString(), "uint8 (1, 2)");
   EXPECT_EQ(bytes.Values(array), "1.000 255.0 ");
   Reading doubles(R"({"name": "x", "decode": "raw", "dtype": "float64"})");
@@ -230,7 +230,7 @@ TEST(TfrecordEncoderTest, DamagedRecordsAreSkippedAndCounted) {
   EXPECT_EQ(file->damaged.count(), 2);
   EXPECT_THAT(file->damaged.places(), ::testing::ElementsAre(1, 2));
   EXPECT_THAT(file->damaged.first_error(), HasSubstr("record 1 at byte "));
-  EXPECT_EQ(reading.Values(reading.encoder.ArrayOf(0, file->rows[0], 2)),
+  EXPECT_EQ(reading.Values(reading.encoder.layouts().ArrayOf(0, file->rows[0], 2)),
             "1.000 2.000 3.000 4.000 ");
 }
 
