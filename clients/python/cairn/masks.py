@@ -77,16 +77,17 @@ class Call:
         """self.args, self.kwargs: with the masks that Keras adds."""
         self._layer = layer
         signature = inspect.signature(layer.call)
-        bound = signature.bind_partial(*args, **kwargs).arguments
-        tensors = {name: value for name, value in bound.items() if _is_of_tensors(value)}
-        kwargs = dict(kwargs)
+        bound = signature.bind_partial(*args, **kwargs)
+        given = bound.arguments
+        self._first = next(iter(given.values()), None)
+        tensors = {name: value for name, value in given.items() if _is_of_tensors(value)}
         for name, value in tensors.items():
             argument = _ARGUMENT if len(tensors) == 1 else f"{name}_mask"
-            if argument in signature.parameters and bound.get(argument) is None:
-                kwargs[argument] = keras.tree.map_structure(of, value)
-        self.args, self.kwargs = args, kwargs
-        self._first = next(iter(bound.values()), None)
-        self._previous = kwargs.get(_ARGUMENT)
+            if argument in signature.parameters and given.get(argument) is None:
+                given[argument] = keras.tree.map_structure(of, value)
+        # They may have been positional, as None.
+        self.args, self.kwargs = bound.args, bound.kwargs
+        self._previous = given.get(_ARGUMENT)
         if self._previous is None:
             self._previous = keras.tree.map_structure(of, self._first)
 

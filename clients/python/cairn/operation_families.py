@@ -1,7 +1,10 @@
 """What the layers of an operation are: a function for each of Keras's operations."""
 
 import json
+import math
 
+from cairn import axis_families
+from cairn.axis_families import joined, part, permuted, product
 from cairn.tensors import EXAMPLES, MEAN, SUM, WEIGHTS, Tensor, is_tensor
 
 # Functions of each number, with the arguments that the operation must have. With a capital: a layer.
@@ -11,6 +14,10 @@ _FUNCTIONS = {
     "Silu": ("silu", {}), "Softplus": ("softplus", {}), "Softsign": ("softsign", {}),
     "Elu": ("elu", {"alpha": 1.0}), "Selu": ("selu", {}), "Exp": ("exponential", {}),
     "HardSigmoid": ("hard_sigmoid", {}), "LogSigmoid": ("log_sigmoid", {}),
+    "HardTanh": ("hard_tanh", {}), "HardSilu": ("hard_silu", {}), "TanhShrink": ("tanh_shrink", {}),
+    "Celu": ("celu", {"alpha": 1.0}), "Squareplus": ("squareplus", {"b": 4}),
+    "SoftShrink": ("soft_shrink", {"threshold": 0.5}),
+    "HardShrink": ("hard_shrink", {"threshold": 0.5}),
     **{name: (name, {}) for name in ("Cos", "Log", "Reciprocal", "Sign", "Sin", "Sqrt")},
 }
 _EPSILON = 1e-7  # keras.config.epsilon(), by which losses keep their logarithms finite.
@@ -128,10 +135,29 @@ def _hyperbolic(sign):
     return function
 
 
+def _logaddexp(op):
+    left, right = _two(op)
+    return op.plus(op.apply("softplus", op.minus(left, right)), right)
+
+
+def _hypot(op):
+    left, right = _two(op)
+    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
+        op.fails("of other arguments than tensors of the model")
+    return op.apply("Sqrt", op.plus(op.square(left), op.square(right)))
+
+
 def _leaky_relu(op, tensor):
     op.must_be_of_examples(tensor)
     return op.add("LeakyReLU", {"negative_slope": op.config.get("negative_slope", 0.2)}, tensor,
                   tensor.shape)
+
+
+def _full_like(op, tensor, value):
+    if not isinstance(value, (int, float)):
+        op.fails("of an array of numbers")
+    op.must_be_finite(value)
+    return op.rescale(tensor, 0.0, value)
 
 
 def _clip(op, tensor):
@@ -229,7 +255,7 @@ def _reshape(op, tensor):
     if batch not in (-1, None) or not rest and tensor.shape != (1,):
         op.fails(f"to {op.config['newshape']}: the first axis must be -1")
     shape = _without_unknown(rest, tensor)
-    if _product(shape) != _product(tensor.shape):
+    if product(shape) != product(tensor.shape):
         op.fails(f"from {(None, *tensor.shape)} to {op.config['newshape']}, which changes the number "
                  f"of examples")
     return op.reshape(tensor, shape, rank=len(rest))
@@ -262,25 +288,17 @@ def _squeeze(op, tensor):
     return op.reshape(tensor, [size for i, size in enumerate(shape) if i not in dropped])
 
 
-def _permuted(op, tensor, axes):
-    """axes: those of Keras's tensor."""
-    first = 0 if tensor.kind == WEIGHTS else 1
-    if first and (not axes or axes[0] != 0):
-        op.fails("of the axis of the examples")
-    return op.permute(tensor, [axis - first for axis in axes[first:]])
-
-
 def _transpose(op, tensor):
     count = tensor.rank + (tensor.kind != WEIGHTS)
     axes = op.config.get("axes") or list(range(count))[::-1]
-    return _permuted(op, tensor, [axis % count for axis in axes])
+    return permuted(op, tensor, [axis % count for axis in axes])
 
 
 def _swapaxes(op, tensor):
     axes = list(range(tensor.rank + (tensor.kind != WEIGHTS)))
     one, two = op.config["axis1"], op.config["axis2"]
     axes[one], axes[two] = axes[two], axes[one]
-    return _permuted(op, tensor, axes)
+    return permuted(op, tensor, axes)
 
 
 def _item(op):
@@ -304,7 +322,7 @@ def _item(op):
             continue
         begin, end = _range(op, each, shape[axis])
         if (begin, end) != (0, shape[axis]):
-            tensor = _part(op, tensor, current, axis, begin, end)
+            tensor = part(op, tensor, current, axis, begin, end)
             current[axis] = end - begin
         if _is_slice(each):
             result.append(end - begin)
@@ -312,20 +330,12 @@ def _item(op):
     return op.reshape(tensor, result)
 
 
-def _part(op, tensor, shape, axis, begin, end):
-    """Elements of an axis of a tensor of this shape, with all axes before it as one."""
-    outer, inner = _product(shape[:axis]), _product(shape[axis + 1:])
-    tensor = op.reshape(tensor, [outer, shape[axis], inner])
-    return op.add("Cropping2D", {"cropping": [[0, 0], [begin, shape[axis] - end]]}, tensor,
-                  [outer, end - begin, inner])
-
-
 def _glu(op, tensor):
     """The first half of an axis, multiplied by the sigmoid of the second one."""
     [axis] = op.axes(op.config.get("axis", -1), tensor)
     shape = list(op.known(tensor))
     half = shape[axis] // 2
-    values, gates = (_part(op, tensor, shape, axis, begin, begin + half) for begin in (0, half))
+    values, gates = (part(op, tensor, shape, axis, begin, begin + half) for begin in (0, half))
     shape[axis] = half
     return op.reshape(op.times(values, op.apply("sigmoid", gates)), shape)
 
@@ -351,13 +361,6 @@ def _range(op, index, size):
     return begin, end
 
 
-def _product(sizes):
-    result = 1
-    for each in sizes:
-        result *= each
-    return result
-
-
 def _stack(op):
     tensors = op.arguments[0]
     shape = op.known(tensors[0])
@@ -368,24 +371,13 @@ def _stack(op):
         op.fails("along the axis of the examples")
     axis -= first
     ones = [op.reshape(each, [*shape[:axis], 1, *shape[axis:]]) for each in tensors]
-    return _joined(op, ones, axis)
+    return joined(op, ones, axis)
 
 
 def _concatenate(op):
     tensors = op.arguments[0]
     [axis] = op.axes(op.config.get("axis", -1), tensors[0])
-    return _joined(op, tensors, axis)
-
-
-def _joined(op, tensors, axis):
-    op.must_be_of_examples(*tensors)
-    if len({(each.rank, each.kind) for each in tensors}) > 1:
-        op.fails("of a weight and a tensor, or of tensors with different numbers of axes")
-    shape = list(tensors[0].shape)
-    shape[axis] = sum(each.shape[axis] for each in tensors)
-    if len(tensors) == 1:
-        return op.add("Identity", {}, tensors[0], shape)
-    return op.add("Concatenate", {"axis": axis + 1}, tensors, shape)
+    return joined(op, tensors, axis)
 
 
 def _broadcast_to(op, tensor):
@@ -402,6 +394,7 @@ def _broadcast_to(op, tensor):
 def _extract_patches(op, tensor):
     """Patches beside each other: the rows of each one lie between those of its neighbors."""
     size, strides = op.config["size"], op.config["strides"]
+    strides = [strides] * len(size) if isinstance(strides, int) else strides
     if len(size) != 2 or tensor.rank != 3 or op.config["data_format"] != "channels_last":
         op.fails("of other tensors than images with their channels last")
     if list(strides) != list(size) or op.config["dilation_rate"] not in (1, [1, 1]):
@@ -621,6 +614,7 @@ def _sparse_crossentropy(op):
 # {operation: (function of an Operation, the arguments besides tensors that it reads)}. Any other
 # argument must be None.
 _FAMILIES = {
+    **axis_families.FAMILIES,
     **{kind: (_function, tuple(needed)) for kind, (_, needed) in _FUNCTIONS.items()},
     **dict.fromkeys(("Softmax", "LogSoftmax"), (_of_one(_softmax), ("axis",))),
     "Normalize": (_of_one(_normalize), ("axis", "order", "epsilon")),
@@ -633,10 +627,18 @@ _FAMILIES = {
     **dict.fromkeys(("Abs", "Absolute"), (_of_one(_absolute), ())),
     "Negative": (_of_one(lambda op, x: op.rescale(x, -1.0)), ()),
     "Rsqrt": (_of_one(lambda op, x: op.apply("Reciprocal", op.apply("Sqrt", x))), ()),
+    **{kind: (_of_one(lambda op, x, base=base: op.rescale(op.apply("Log", x), 1 / math.log(base))), ())
+       for kind, base in (("Log2", 2), ("Log10", 10))},
+    "Exp2": (_of_one(lambda op, x: op.apply("exponential", op.rescale(x, math.log(2)))), ()),
+    "Logaddexp": (_logaddexp, ()), "Hypot": (_hypot, ()),
+    "Tan": (_of_one(lambda op, x: op.over(op.apply("Sin", x), op.apply("Cos", x))), ()),
+    "Deg2rad": (_of_one(lambda op, x: op.rescale(x, math.pi / 180)), ()),
+    "Rad2deg": (_of_one(lambda op, x: op.rescale(x, 180 / math.pi)), ()),
     "Log1p": (_of_one(lambda op, x: op.apply("Log", op.rescale(x, 1.0, 1.0))), ()),
     "Expm1": (_of_one(lambda op, x: op.rescale(op.apply("exponential", x), 1.0, -1.0)), ()),
     "Cosh": (_of_one(_hyperbolic(1.0)), ()), "Sinh": (_of_one(_hyperbolic(-1.0)), ()),
     "ZerosLike": (_of_one(lambda op, x: op.rescale(x, 0.0)), ()),
+    "FullLike": (lambda op: _full_like(op, *_two(op)), ("dtype",)),
     "OnesLike": (_of_one(lambda op, x: op.rescale(x, 0.0, 1.0)), ()),
     "Clip": (_of_one(_clip), ("x_min", "x_max")),
     "LeakyRelu": (_of_one(_leaky_relu), ("negative_slope",)), "Glu": (_of_one(_glu), ("axis",)),
@@ -647,6 +649,7 @@ _FAMILIES = {
     "Equal": (lambda op: op.inverse(_unequal(op, *_two(op))), ()),
     "NotEqual": (lambda op: _unequal(op, *_two(op)), ()),
     "LogicalAnd": (_of_truths("times"), ()), "LogicalOr": (_of_truths("larger"), ()),
+    "LogicalXor": (lambda op: op.nonzero(op.minus(*map(op.truth, _two(op)))), ()),
     "LogicalNot": (_of_one(lambda op, x: op.inverse(op.truth(x))), ()),
     "Where": (_where, ()),
     **dict.fromkeys(("Mean", "Sum", "Max", "Min", "Average", "Amax", "Amin", "Var", "Std",

@@ -434,6 +434,23 @@ def _make_floats(topology):
     return [config["name"] for config in inputs]
 
 
+def _make_operations(layers):
+    """Makes operations of the layers Softmax along another axis than the last, which a job lacks."""
+    for node in layers:
+        calls = node.get("inbound_nodes", [])
+        if node["class_name"] != "Softmax" or not calls:
+            continue
+        axis = node["config"].get("axis", -1)
+        if isinstance(axis, list) and len(axis) == 1:
+            [axis] = axis
+        rank = len(next(iter(tensors_in(calls)))["config"]["shape"])
+        if isinstance(axis, int) and axis not in (-1, rank - 1):
+            node.update(module="keras.src.ops.nn",
+                        config={"name": node["config"]["name"], "axis": axis})
+            for call in calls:
+                call["kwargs"] = {}
+
+
 class Translation:
     """Replaces the operations in a model's JSON, also in models that are layers of it.
 
@@ -447,8 +464,11 @@ class Translation:
         for node in filter(_is_operation, layers):  # Some have no name in their config.
             node["config"].setdefault("name", node.get("name"))
         self._masks = _makes_masks(topology) if masks is None else masks
+        if not self._masks:  # The layer takes and passes one.
+            _make_operations(layers)
         self._whole = [*whole, *_make_floats(topology)]
-        self._results = {}  # By the operation and the number of its call: the Tensor in the job.
+        # By the operation and the number of its call: the Tensor in the job, or a list of them.
+        self._results = {}
         self.weights = Weights(variables or {}, self._uses(layers, variables or {}),
                                [node["config"].get("name") for node in layers])
         self.layers = []
@@ -466,6 +486,8 @@ class Translation:
                 self.layers.append(_renamed(node, name + _AS_MASK))
             for number in range(len(node["inbound_nodes"])):
                 self._replace(node, number)
+        self._check_outputs(topology["config"].get("output_layers", []))
+        self._drop_unused()
         first = self.weights.input_layer()
         inputs = [first] if first else []
         config = topology["config"]
@@ -477,8 +499,36 @@ class Translation:
 
     def kind_of(self, name):
         """EXAMPLES, WEIGHTS, MEAN or SUM, of the output of a layer or operation."""
-        result = self._results.get((name, 0))
+        result = self._result([name, 0, 0])
         return result.kind if result else EXAMPLES
+
+    def _result(self, history):
+        """The Tensor in the job for an output of an operation; None if it is one of a layer."""
+        name, number, output = history
+        result = self._results.get((name, number))
+        return result[output] if isinstance(result, list) else result
+
+    def _check_outputs(self, outputs):
+        """outputs: [layer, call, output], or lists or a dict of them."""
+        if outputs and isinstance(outputs, list) and isinstance(outputs[0], str):
+            if isinstance(self._results.get(tuple(outputs[:2])), list):
+                raise NotSupported(f"an output of the model is one of the parts that {outputs[0]} has "
+                                   f"made: put an Identity layer behind it")
+            return
+        for each in outputs.values() if isinstance(outputs, dict) else outputs:
+            self._check_outputs(each)
+
+    def _drop_unused(self):
+        """Drops the layers of parts that nothing uses: each layer of a job leads to an output."""
+        makers = {name for (name, _), result in self._results.items() if isinstance(result, list)}
+        used, kept = set(), []
+        for layer in reversed(self.layers):
+            name = layer["config"].get("name")
+            if name in used or name.rpartition("_part")[0].split("_call")[0] not in makers:
+                kept.append(layer)
+                used |= {each["config"]["keras_history"][0]
+                         for each in tensors_in(layer.get("inbound_nodes", []))}
+        self.layers = kept[::-1]
 
     def _uses(self, layers, variables):
         """(InputLayer of a weight, how an operation uses it or None) of each use."""
@@ -493,9 +543,9 @@ class Translation:
     def _tensor(self, value):
         """The Tensor in the job for a tensor in Keras's JSON."""
         config = value["config"]
-        name, number, _ = config["keras_history"]
-        if (name, number) in self._results:
-            return dataclasses.replace(self._results[name, number], dtype=config["dtype"])
+        name, result = config["keras_history"][0], self._result(config["keras_history"])
+        if result:
+            return dataclasses.replace(result, dtype=config["dtype"])
         if name in self.weights.variables:
             return self.weights.tensor(name)
         shape = tuple(config["shape"][1:])
@@ -510,7 +560,7 @@ class Translation:
                  for each in tensors_in(_masks_in(call))]
         for each in tensors_in(node.get("inbound_nodes", [])):
             name, number, _ = each["config"]["keras_history"]
-            result = self._results.get((name, number))
+            result = self._result(each["config"]["keras_history"])
             if any(each is mask for mask in masks):
                 if result:
                     each["config"]["keras_history"] = [name + _AS_MASK, number, 0]
@@ -540,7 +590,10 @@ class Translation:
         # A cast to the same type returns its argument, with the mask.
         operation = Operation(one, self._tensor, self.weights, self._masks and kind != "Cast")
         try:
-            result = operation.finish(families.translated(operation))
+            result = families.translated(operation)
+            # Of several results each is the output of a layer with a name of its own.
+            if not isinstance(result, list):
+                result = operation.finish(result)
         except NotSupported:
             raise
         except Exception as error:
