@@ -1,5 +1,6 @@
 """What the tests of the package `cairn` share: their cluster, and a training by Keras and by Cairn."""
 
+import functools
 import unittest
 
 import cairn
@@ -46,13 +47,21 @@ def same_as_keras(test, model, compiled, *data, batches_per_update=None, **fit):
     if any(hasattr(each, "__next__") or hasattr(each, "as_numpy_iterator") for each in data):
         del fit["batch_size"]
     start = model.get_weights()
-    model.compile(**compiled)
-    there = model.fit(*[each() if callable(each) else each for each in data], **fit).history
+    counts = []
+
+    def train(fit_model, **more):
+        model.compile(**compiled)
+        before = int(model.optimizer.iterations)  # The optimizer may be the same one.
+        history = fit_model(*[each() if callable(each) else each for each in data], **fit,
+                            **more).history
+        counts.append(int(model.optimizer.iterations) - before)
+        return history
+
+    there = train(model.fit)
     expected = model.get_weights()
     model.set_weights(start)
-    model.compile(**compiled)
-    here = cluster.fit(model, *[each() if callable(each) else each for each in data],
-                       batches_per_update=batches_per_update, **fit).history
+    here = train(functools.partial(cluster.fit, model), batches_per_update=batches_per_update)
+    test.assertEqual(counts[1], counts[0], "updates")
     test.assertEqual(sorted(here), sorted(there))
     for key in there:
         np.testing.assert_allclose(here[key], there[key], atol=2e-4, rtol=1e-5, err_msg=key)

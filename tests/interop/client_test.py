@@ -122,6 +122,20 @@ class Fit(unittest.TestCase):
                 for ours, theirs in zip(model.get_weights(), twin.get_weights()):
                     np.testing.assert_allclose(ours, theirs, atol=1e-4)
 
+    def test_what_an_earlier_compile_gave_is_kept(self):
+        x, y = examples(64)
+        for again in ({"optimizer": "sgd", "loss": "sparse_categorical_crossentropy"},
+                      {"optimizer": "sgd"}, {"optimizer": "sgd", "metrics": []}):
+            model, twin = network(metrics=["accuracy"]), network(metrics=["accuracy"])
+            twin.set_weights(model.get_weights())
+            for each in model, twin:
+                each.compile(**again)
+            there = twin.fit(x, y, batch_size=32, shuffle=False, verbose=0).history
+            here = cluster.fit(model, x, y, batch_size=32, shuffle=False, verbose=0).history
+            self.assertEqual(sorted(here), sorted(there))
+            for key in there:
+                np.testing.assert_allclose(here[key], there[key], atol=1e-4)
+
     def test_updates_are_counted_as_by_the_job(self):
         """An epoch of 3 batches has 2 updates if an update has 2 batches."""
         x, y = examples(33)
@@ -232,8 +246,10 @@ class Fit(unittest.TestCase):
         for optimizer in (keras.optimizers.Adam(0.01, gradient_accumulation_steps=4),
                           keras.optimizers.SGD(0.1, momentum=0.9, clipnorm=0.1, weight_decay=0.01,
                                                gradient_accumulation_steps=2)):
-            same_as_keras(self, network(), {"optimizer": optimizer, "metrics": ["accuracy"],
-                                            "loss": "sparse_categorical_crossentropy"}, x, y, epochs=3)
+            for callbacks in [], [keras.callbacks.LambdaCallback(on_epoch_end=lambda *_: None)]:
+                compiled = {"optimizer": type(optimizer).from_config(optimizer.get_config()),
+                            "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
+                same_as_keras(self, network(), compiled, x, y, epochs=3, callbacks=callbacks)
 
     def test_workers_share_the_steps_of_an_epoch(self):
         """Of 70 examples the last batch has 6, which two workers share if they can."""

@@ -87,6 +87,11 @@ def _end(guard):
     guard.wait()
 
 
+def _count(optimizer, updates):
+    """Sets optimizer.iterations. Keras counts the batches, of which an update may have several."""
+    optimizer._iterations.assign(updates * (optimizer.gradient_accumulation_steps or 1))
+
+
 class _Trained(typing.NamedTuple):
     """What evaluate, predict and the next fit need of a model that fit has trained."""
 
@@ -258,12 +263,15 @@ class Cluster:
             job_files.write_job(job, job_file, rates, steps, before, schedule)
             identifier = self._submit(job_file)
         updates = before.updates if before else 0
+        # Keras counts on, also after an EarlyStopping has restored older weights.
+        iterations = int(model.optimizer.iterations)
+        uncounted = iterations - updates
         jobs = {}  # By their first epochs, ascending.
         while True:
             logs = EpochLogs(self.tool, job, objectives, parts, examples, run, csv_file,
                              has_begun=bool(jobs))
             jobs[job.get("initial_epoch", 0)] = identifier
-            status = self._train(identifier, job, job_file, logs, lookups, updates)
+            status = self._train(identifier, job, job_file, logs, lookups, uncounted + updates)
             if "rate_set_at" not in status:
                 break
             updates += job_files.go_on(job, identifier, status, parts)
@@ -273,6 +281,8 @@ class Cluster:
             identifier = self._submit(job_file)
         self._take_result(model, lookups, objectives, status, callbacks or [], folder, job_file,
                           updates + job_files.updates_of(job, status, parts))
+        _count(model.optimizer, iterations + len(model.history.epoch) *
+               math.ceil(status.get("batches_per_epoch", 0) / parts))
         if rates is not None:
             # As Keras's callback leaves it.
             model.optimizer.learning_rate = rates[len(model.history.epoch) - 1]
@@ -412,7 +422,7 @@ class Cluster:
     def _train(self, identifier, job, job_file, logs, lookups, updates):
         """Shows a submitted job until it ends; returns its last status, with its logs.
 
-        updates: of the optimizer, before this job.
+        updates: those that the optimizer has counted before this job.
         If a callback has stopped the job, "stopped_at" is the checkpoint of that epoch, whose weights
         the model has got, and "digest" is of these weights: the callback may have set others. If one has
         set the learning rate of an epoch that is to be trained, this is "rate_set_at", and "stopped_at"
@@ -425,8 +435,8 @@ class Cluster:
             checkpoint = self._checkpoint_of(identifier, epochs * status["batches_per_epoch"])
             model_files.set_weights(lookups.model, lookups.rebuilt, self._export(
                 identifier, os.path.dirname(job_file), job_file, "--checkpoint", str(checkpoint)))
-            logs.run.model.optimizer.iterations.assign(
-                updates + epochs * math.ceil(status["batches_per_epoch"] / logs.parts))
+            _count(logs.run.model.optimizer,
+                   updates + epochs * math.ceil(status["batches_per_epoch"] / logs.parts))
             ended.update(stopped_at=checkpoint, digest=_digest(logs.run.model))
 
         logs.begin(identifier, set_weights)
@@ -642,7 +652,15 @@ def _rows(inputs, steps, batch_size):
 def _compiled(model):
     if getattr(model, "optimizer", None) is None or not getattr(model, "compiled", False):
         raise NotSupported("the model is not compiled: call model.compile first")
-    return model._compile_config.config
+    compiled = dict(model._compile_config.config)
+    # Keras keeps what an earlier compile gave, and the last one did not.
+    loss, metrics = model._compile_loss, model._compile_metrics
+    if compiled["loss"] is None and loss is not None:
+        compiled.update(loss=loss._user_loss, loss_weights=loss._user_loss_weights)
+    if compiled["metrics"] is None and compiled["weighted_metrics"] is None and metrics is not None:
+        compiled.update(metrics=metrics._user_metrics,
+                        weighted_metrics=metrics._user_weighted_metrics)
+    return compiled
 
 
 def _build_with_texts(model, texts):
