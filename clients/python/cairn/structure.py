@@ -14,7 +14,7 @@ import keras
 import numpy as np
 from keras.src.models.functional import Functional, operation_fn
 
-from cairn import masks, tracing
+from cairn import masks, tracing, wrappers
 from cairn.errors import NotSupported
 from cairn.operations import Translation
 
@@ -56,7 +56,7 @@ def _is_own(layer):
     if isinstance(layer, keras.Model):
         return any(map(_is_own, layer.layers))
     return isinstance(layer, keras.layers.Lambda) or not hasattr(keras.layers, type(layer).__name__) or \
-        _has_functions(layer) or _has_noise_shape(layer)
+        _has_functions(layer) or _has_noise_shape(layer) or wrappers.is_of_several(layer)
 
 
 def _has_noise_shape(layer):
@@ -457,6 +457,8 @@ def _in_graph(operation, training):
 def run(layer, args, kwargs, trace):
     """Calls the layers of a model or of an own layer, without the model or layer around them."""
     kwargs = dict(kwargs)
+    if wrappers.is_of_several(layer):
+        return wrappers.call(layer, args, kwargs)
     if type(layer).call is keras.Sequential.call:
         tensor = args[0]
         for each in layer.layers:
