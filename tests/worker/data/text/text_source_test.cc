@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "tests/nn/test_model.h"
 #include "tests/worker/data/data_files.h"
+#include "worker/data/files/read_at.h"
 #include "worker/data/source_arrays.h"
 
 namespace cairn::worker {
@@ -52,6 +53,24 @@ class TextSourceTest : public ::testing::Test {
     if (with_labels) labels = {{.type = proto::INT32, .least = 0, .most = 8}};
     const auto arrays = ReadText({source, *files, plan_, *model_, labels, &storage_});
     if (!arrays.ok()) return std::string(arrays.status().message());
+    EXPECT_EQ(ReadAsPlanned(source, *files, labels, arrays->index), TextOf(*arrays));
+    return TextOf(*arrays);
+  }
+
+  // Reads a source whose files are opened when their examples are used.
+  std::string ReadAsPlanned(const proto::DataSource& source, const SourceFiles& files,
+                            const std::vector<LabelSpec>& labels,
+                            const std::vector<proto::IndexedFile>& index) {
+    PlannedFiles planned;
+    planned.index = index;
+    planned.storage = std::make_shared<DataStorage>(DataStorage::Options());
+    const auto fingerprints = FingerprintFiles(files);
+    if (!fingerprints.ok()) return std::string(fingerprints.status().message());
+    planned.fingerprints = *fingerprints;
+    const uint64_t opened = FilesOpened();
+    const auto arrays = ReadText({source, files, plan_, *model_, labels, &storage_, &planned});
+    if (!arrays.ok()) return std::string(arrays.status().message());
+    EXPECT_EQ(FilesOpened(), opened);
     return TextOf(*arrays);
   }
 
@@ -111,6 +130,37 @@ TEST_F(TextSourceTest, AFileOfAClassIsAnExample) {
   EXPECT_EQ(Read(source, false), ": 4 3 0 ; : 0 0 0 ; : 2 2 3 ; ");
   EXPECT_EQ(Read(R"({"directory": [")" + root_ + R"("], "classNames": ["pos"]})"),
             "0 : 0 0 0 ; 0 : 2 2 3 ; ");
+}
+
+// One hundred at a time.
+TEST_F(TextSourceTest, OnlyTheFilesNearTheOnesThatAreUsedAreRead) {
+  for (int i = 0; i < 250; ++i) Add("pos/" + std::to_string(1000 + i) + ".txt", "word");
+  proto::DataSource source;
+  source.mutable_text()->add_directory(root_);
+  source.mutable_text()->add_class_names("pos");
+  source.mutable_text()->mutable_text_vectorization()->add_vocabulary("word");
+  const SourceFiles files = *ListFiles(source, *model_, true);
+  const std::vector<LabelSpec> labels = {{.type = proto::INT32, .least = 0, .most = 8}};
+  const auto found = SurveyText({source, files, plan_, *model_, labels, &storage_});
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->index.size(), 250u);
+  PlannedFiles planned;
+  planned.index = found->index;
+  planned.storage = std::make_shared<DataStorage>(DataStorage::Options());
+  planned.fingerprints = *FingerprintFiles(files);
+  const auto arrays = ReadText({source, files, plan_, *model_, labels, &storage_, &planned});
+  ASSERT_TRUE(arrays.ok()) << arrays.status();
+  ASSERT_EQ(arrays->inputs[0].rows(), 250);
+  const auto read = [&](int64_t row) {
+    const uint64_t opened = FilesOpened();
+    std::string scratch;
+    EXPECT_TRUE(arrays->inputs[0].Row(row, &scratch).ok());
+    EXPECT_TRUE(arrays->labels[0].Row(row, &scratch).ok());
+    return FilesOpened() - opened;
+  };
+  EXPECT_EQ(read(249), 2u * 50) << "for its fingerprint, and for the text";
+  EXPECT_EQ(read(210), 0u);
+  EXPECT_EQ(read(0), 2u * 100);
 }
 
 TEST_F(TextSourceTest, TokensAreThoseOfTheTrainingRows) {
