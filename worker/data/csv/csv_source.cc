@@ -119,10 +119,10 @@ absl::StatusOr<SourceArrays> ReadCsv(const ReadRequest& request) {
   CAIRN_ASSIGN_OR_RETURN(const auto encoder, EncoderOf(request));
   SourceArrays result = ArraysOf(encoder->layouts());
   const std::vector<std::string>& files = request.files.features[0];
-  const auto read = [encoder, parsers = ParsersOf(request),
-                     storage = request.planned == nullptr ? nullptr : request.planned->storage](
-
-                        const std::string& path) -> absl::StatusOr<EncodedFile> {
+  const int parsers = ParsersOf(request);
+  std::shared_ptr<DataStorage> storage;
+  if (request.planned != nullptr) storage = request.planned->storage;
+  const auto read = [=](const std::string& path) -> absl::StatusOr<EncodedFile> {
     CAIRN_ASSIGN_OR_RETURN(CsvEncoder::File file, encoder->ReadFile(path, parsers, storage.get()));
     return std::move(file.rows);
   };
