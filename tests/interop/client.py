@@ -61,7 +61,8 @@ def same_as_keras(test, model, compiled, *data, batches_per_update=None, **fit):
     expected = model.get_weights()
     model.set_weights(start)
     here = train(functools.partial(cluster.fit, model), batches_per_update=batches_per_update)
-    test.assertEqual(counts[1], counts[0], "updates")
+    if fit.get("batch_size"):  # Of a dataset of unknown size Keras counts more than its batches.
+        test.assertEqual(counts[1], counts[0], "updates")
     test.assertEqual(sorted(here), sorted(there))
     for key in there:
         np.testing.assert_allclose(here[key], there[key], atol=2e-4, rtol=1e-5, err_msg=key)
