@@ -128,6 +128,12 @@ absl::Status DataInspection::OnMeasured(TaskId worker, const proto::DataMeasurem
     read.reader.reset();
     return absl::OkStatus();
   }
+  for (const proto::Moments& each : measurement.inputs()) {
+    if (each.places_size() <= job::Moments::kPlacesMax) continue;
+    return absl::InvalidArgumentError(absl::StrCat(worker.Name(), " measured ", each.places_size(),
+                                                   " places, at most ", job::Moments::kPlacesMax,
+                                                   " are"));
+  }
   if (!moments_.has_value()) {
     moments_.emplace();
     for (const proto::Moments& each : measurement.inputs()) {

@@ -16,7 +16,10 @@ namespace cairn::job {
 // thread-safe.
 class Moments {
  public:
-  // `places` is the length of the last axis. 0: there are no values.
+  // The results are part of the job's plan, which is sent to every task.
+  static constexpr int64_t kPlacesMax = 65536;
+
+  // `places` is the length of the last axis, at most kPlacesMax. 0: there are no values.
   explicit Moments(int64_t places) : places_(places) {}
 
   // Adds values; their number must be a multiple of `places`. NaN and infinite values are skipped.

@@ -67,30 +67,31 @@ void Inherit(const proto::DataSource& train, proto::DataSource* validation) {
   if (!text.has_label() && from.has_label()) text.set_label(from.label());
 }
 
+bool IsDivisible(const proto::DataSource& source) {
+  return !source.text().class_names().empty() &&
+         !source.text().text_vectorization().vocabulary().empty();
+}
+
 }  // namespace
 
 DataFormat TextFormat() {
-  return {
-      .name = "text",
-      .lists =
-          [](proto::DataSource* source) {
-            proto::TextSource* const text = source->mutable_text();
-            return text->directory().empty() ? ExampleFiles(text)
-                                             : FileLists{"directory", text->mutable_directory()};
-          },
-      .extensions = {".txt", ".tsv"},
-      .file_example = "train.txt",
-      .skips_damaged = true,
-      .has_text = true,
-      .has_folders = true,
-      .is_divisible =
-          [](const proto::DataSource& source) {
-            const proto::TextSource& text = source.text();
-            return !text.class_names().empty() && !text.text_vectorization().vocabulary().empty();
-          },
-      .check = CheckFields,
-      .check_model = CheckModel,
-      .inherit = Inherit};
+  return {.name = "text",
+          .lists =
+              [](proto::DataSource* source) {
+                proto::TextSource* const text = source->mutable_text();
+                return text->directory().empty()
+                           ? ExampleFiles(text)
+                           : FileLists{"directory", text->mutable_directory()};
+              },
+          .extensions = {".txt", ".tsv"},
+          .file_example = "train.txt",
+          .skips_damaged = true,
+          .has_text = true,
+          .has_folders = true,
+          .is_divisible = IsDivisible,
+          .check = CheckFields,
+          .check_model = CheckModel,
+          .inherit = Inherit};
 }
 
 DataFeatures TextFeatures(const proto::TextSource& source, bool takes_text) {

@@ -198,6 +198,9 @@ TEST_F(DataInspectionTest, ForgedMeasurementsAreRefused) {
   forged.set_part(8);
   EXPECT_THAT(Measured(WorkerTask(0), forged).message(), HasSubstr("part 8 of 8"));
   forged = good;
+  for (int i = 0; i < 65536; ++i) forged.mutable_inputs(0)->add_places();
+  EXPECT_THAT(Measured(WorkerTask(0), forged).message(), HasSubstr("65537 places, at most 65536"));
+  forged = good;
   forged.mutable_inputs(0)->mutable_places(0)->set_count(-1);
   EXPECT_FALSE(Measured(WorkerTask(0), forged).ok());
   forged = good;

@@ -17,8 +17,6 @@
 namespace cairn::worker {
 namespace {
 
-// The statistics are part of the job's plan, which is sent to every task.
-constexpr int64_t kStandardizedMax = 65536;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 absl::Status Wrong(const std::string& place, const std::string& reason) {
@@ -477,10 +475,10 @@ absl::StatusOr<std::vector<job::Moments>> Dataset::Measure(
     const nn::Shape& shape = column.steps.is_measured() ? column.steps.measured_shape()
                                                         : model.inputs()[input].spec.shape;
     const int64_t places = shape.empty() ? 1 : shape.back();
-    if (places > kStandardizedMax) {
+    if (places > job::Moments::kPlacesMax) {
       return absl::InvalidArgumentError(
           absl::StrCat("standardize: model input '", model.inputs()[input].name, "' has ", places,
-                       " features on its last axis, at most ", kStandardizedMax,
+                       " features on its last axis, at most ", job::Moments::kPlacesMax,
                        " can be standardized; use \"scale\""));
     }
     job::Moments& moments = results.back() = job::Moments(places);

@@ -54,6 +54,16 @@ TEST(TextFormatTest, FilesOrFoldersAreListed) {
   EXPECT_EQ(TextFormat().lists(&folders).features->at(0), "a");
 }
 
+TEST(TextFormatTest, FilesAreDivisibleIfNothingIsToBeFoundInAll) {
+  const auto is_divisible = [](const std::string& json) {
+    return TextFormat().is_divisible(SourceOf(json));
+  };
+  const std::string tokens = R"("textVectorization": {"vocabulary": ["a"]})";
+  EXPECT_TRUE(is_divisible(R"({"files": ["a"], "classNames": ["b"], )" + tokens + "}"));
+  EXPECT_FALSE(is_divisible(R"({"files": ["a"], )" + tokens + "}"));
+  EXPECT_FALSE(is_divisible(R"({"files": ["a"], "classNames": ["b"]})"));
+}
+
 TEST(TextFormatTest, AModelHasOneInputAndOneOutput) {
   const auto model = nn::testing::ModelOf(
       {{"in", "InputLayer", R"({"batch_shape": [null, 1], "dtype": "string"})"},

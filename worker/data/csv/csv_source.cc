@@ -6,11 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
-#include "job/data_formats/csv_format.h"
+#include "job/data_source.h"
 #include "worker/data/csv/csv_encoder.h"
 #include "worker/data/csv/csv_file.h"
 #include "worker/data/csv/csv_survey.h"
@@ -138,8 +137,7 @@ absl::StatusOr<SourceArrays> ReadCsv(const ReadRequest& request) {
 
 absl::Status InspectCsv(const proto::DataSource& train, const SourceFiles& files,
                         const ChooseTrainingRows& choose, proto::DataPlan* plan) {
-  const bool is_open = absl::c_any_of(train.csv().features(), job::IsOpen) ||
-                       absl::c_any_of(train.csv().labels(), job::IsOpen);
+  const bool is_open = !job::IsDivisible(train);
   if (!is_open && !train.csv().features().empty()) return absl::OkStatus();
   const std::vector<std::string>& names = files.features[0];
   CAIRN_ASSIGN_OR_RETURN(const auto columns, ReadCsvColumns(names[0], train.csv()));
