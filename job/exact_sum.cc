@@ -1,7 +1,6 @@
 #include "job/exact_sum.h"
 
 #include <algorithm>
-#include <bit>
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 
@@ -18,8 +17,8 @@ constexpr int64_t kDigit = int64_t{1} << kDigitBits;
 // digits in this range.
 constexpr int kFirstDigit = -34;
 constexpr int kEndDigit = 36;
-// Each number adds less than kDigit to a digit.
-constexpr int64_t kAddedMax = int64_t{1} << 30;
+// Each number adds less than 2 kDigit to a digit.
+constexpr int64_t kAddedMax = int64_t{1} << 29;
 
 struct Scaled {
   cpp_int whole;
@@ -59,17 +58,20 @@ absl::StatusOr<ExactSum> ExactSum::Create(const proto::ExactSum& sum) {
   return result;
 }
 
-void ExactSum::Add(double value) {
-  const auto bits = std::bit_cast<uint64_t>(value);
-  const int biased = static_cast<int>(bits >> 52 & 0x7ff);
-  auto whole = static_cast<int64_t>(bits & ((uint64_t{1} << 52) - 1));
-  // A denormal number has the exponent of the smallest normal one.
-  if (biased > 0) whole |= int64_t{1} << 52;
-  if (whole == 0) return;
-  if (bits >> 63 != 0) whole = -whole;
-  const int exponent = std::max(biased, 1) - 1075;
+void ExactSum::Settle() {
+  // In halves of 62 bits: AddScaled shifts them by up to 31.
+  constexpr __int128 kHalf = static_cast<__int128>(1) << 62;
+  const __int128 sum = near_;
+  near_ = 0;
+  near_added_ = 0;
+  if (sum == 0) return;
+  AddScaled(sum & (kHalf - 1), near_exponent_);
+  AddScaled(sum >> 62, near_exponent_ + 62);
+}
+
+void ExactSum::AddScaled(__int128 whole, int exponent) {
   const int place = exponent >> 5;
-  const __int128 wide = static_cast<__int128>(whole) << (exponent & 31);
+  const __int128 wide = whole << (exponent & 31);
   Cover(place, place + 3);
   int64_t* const digits = &digits_[place - first_];
   digits[0] += static_cast<int64_t>(wide & (kDigit - 1));
@@ -80,6 +82,7 @@ void ExactSum::Add(double value) {
 
 void ExactSum::Add(const ExactSum& other) {
   ExactSum carried = other;
+  carried.Settle();
   carried.Carry();
   Carry();
   Cover(carried.first_, carried.first_ + static_cast<int>(carried.digits_.size()));
@@ -114,6 +117,7 @@ void ExactSum::Carry() {
 
 proto::ExactSum ExactSum::ToProto() const {
   ExactSum sum = *this;
+  sum.Settle();
   sum.Carry();
   const bool is_negative = !sum.digits_.empty() && sum.digits_.back() < 0;
   // All digits get the sign of the sum, so that a small negative one has few.

@@ -92,6 +92,16 @@ TEST(ExactSumTest, ManyNumbersDoNotOverflowADigit) {
   EXPECT_EQ(sum.Mean(1), std::ldexp(1, 91) - 100000 * (std::ldexp(1, 31) + 1));
 }
 
+// More than are added near the size of the first one before they become digits.
+TEST(ExactSumTest, MillionsOfNumbersOfOneSize) {
+  constexpr int64_t kNumbers = 5'000'000;
+  ExactSum sum;
+  for (int64_t i = 0; i < kNumbers; ++i) sum.Add(-0.1);
+  EXPECT_EQ(sum.Mean(kNumbers), -0.1);
+  for (int64_t i = 0; i < kNumbers; ++i) sum.Add(0.1);
+  EXPECT_EQ(Text(sum), "");
+}
+
 // (count squares - sum^2), whose terms have nearly all digits in common.
 TEST(ExactSumTest, TheDeviationIsThatOfFractions) {
   for (const double offset : {0.0, 1.0, 1e6, -1e12}) {
