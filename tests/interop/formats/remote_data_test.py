@@ -25,6 +25,7 @@ import tensorflow as tf  # noqa: E402
 
 from cluster import CAIRN  # noqa: E402
 from data_server import SECRET, DataServer  # noqa: E402
+from s3_server import S3Server  # noqa: E402
 
 ROWS = 48
 
@@ -47,15 +48,15 @@ def pictures(size, classes):
                              keras.layers.Dense(classes, activation="softmax")])
 
 
-class RemoteData(unittest.TestCase):
+class RemoteCase(unittest.TestCase):
+    """What is trained from a disk and from a server."""
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.data = self.folder / "data"
         self.data.mkdir()
-        self.server = DataServer(self.data)
-        self.addCleanup(self.server.stop)
         random = np.random.default_rng(3)
         self.x = random.normal(size=(ROWS, 4)).astype("f")
         self.y = random.normal(size=(ROWS, 1)).astype("f")
@@ -94,6 +95,30 @@ class RemoteData(unittest.TestCase):
     def npy(self, at):
         return {"npy": {"features": at("x.npy"), "labels": at("y.npy")}}
 
+    def write_records(self, name, rows):
+        with tf.io.TFRecordWriter(str(self.data / name)) as writer:
+            for x, y in zip(self.x[rows], self.y[rows]):
+                features = {key: tf.train.Feature(float_list=tf.train.FloatList(value=value))
+                            for key, value in (("x", x), ("y", y))}
+                writer.write(tf.train.Example(
+                    features=tf.train.Features(feature=features)).SerializeToString())
+
+    def records(self, folder):
+        """A source of the parts that are written to `folder`."""
+        return lambda at: {"tfrecord": {
+            "files": at(f"{folder}part-*.tfrecord"),
+            "features": [{"name": "x", "dtype": "float32", "shape": [4]}],
+            "labels": {"name": "y", "dtype": "float32", "shape": [1]}}}
+
+
+class RemoteData(RemoteCase):
+    """With a server that fails when it is told to."""
+
+    def setUp(self):
+        super().setUp()
+        self.server = DataServer(self.data)
+        self.addCleanup(self.server.stop)
+
     def test_csv(self):
         lines = ["a,b,c,d,y"] + [",".join(map(str, [*x, *y])) for x, y in zip(self.x, self.y)]
         (self.data / "t.csv").write_text("\n".join(lines) + "\n")
@@ -109,23 +134,12 @@ class RemoteData(unittest.TestCase):
         self.same(vectors(), lambda at: {"npz": {"files": at("t.npz"), "features": "x",
                                                  "labels": "y"}}, [self.server.url])
 
-    def write_records(self, name, rows):
-        with tf.io.TFRecordWriter(str(self.data / name)) as writer:
-            for x, y in zip(self.x[rows], self.y[rows]):
-                features = {key: tf.train.Feature(float_list=tf.train.FloatList(value=value))
-                            for key, value in (("x", x), ("y", y))}
-                writer.write(tf.train.Example(
-                    features=tf.train.Features(feature=features)).SerializeToString())
-
     def test_tfrecord_patterns_over_s3(self):
         (self.data / "some folder").mkdir()
         for part in range(5):
             self.write_records(f"some folder/part-{part}.tfrecord", slice(part * 9, part * 9 + 9))
-        self.same(vectors(), lambda at: {"tfrecord": {
-            "files": at("some folder/part-*.tfrecord"),
-            "features": [{"name": "x", "dtype": "float32", "shape": [4]}],
-            "labels": {"name": "y", "dtype": "float32", "shape": [1]}}},
-            ["s3://bucket"], environment=self.server.environment())
+        self.same(vectors(), self.records("some folder/"), ["s3://bucket"],
+                  environment=self.server.environment())
 
     def test_parquet(self):
         table = {name: self.x[:, i] for i, name in enumerate("abcd")}
@@ -201,10 +215,7 @@ class RemoteData(unittest.TestCase):
             self.write_records(f"part-{part}.tfrecord", slice(part * 12, part * 12 + 12))
         vectors().save(self.folder / "model.keras")
         job = {"name": "remote", "model": "model.keras", "loss": "mse", "optimizer": "sgd",
-               "train": {"tfrecord": {
-                   "files": "s3://bucket/part-*.tfrecord",
-                   "features": [{"name": "x", "dtype": "float32", "shape": [4]}],
-                   "labels": {"name": "y", "dtype": "float32", "shape": [1]}}},
+               "train": self.records("")(lambda name: f"s3://bucket/{name}"),
                "batch_size": 4, "epochs": 40, "seed": 5, "shuffle_block": 12,
                "strategy": {"parameter_server": {"mode": "sync"}}}
         (self.folder / "job.json").write_text(json.dumps(job))
@@ -235,6 +246,74 @@ class RemoteData(unittest.TestCase):
                   for at in (lambda name: str(self.data / name),
                              lambda name: f"s3://bucket/{name}")]
         self.assertEqual(losses[0], losses[1])
+
+
+class RealServer(RemoteCase):
+    """With a server that others wrote, over TLS."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.server = S3Server(pathlib.Path(folder.name))
+        cls.addClassCleanup(cls.server.stop)
+
+    def put(self, prefix):
+        for file in self.data.rglob("*"):
+            if file.is_file():
+                self.server.client.upload_file(str(file), "bucket",
+                                               prefix + str(file.relative_to(self.data)))
+
+    def test_lists_of_odd_names(self):
+        # S3 escapes each of these in its own way, in the address, the signature and the list.
+        odd = "a b+c/d=e&f%41#/\u00e4\u2603~(g)'h',;@$!/"
+        (self.data / odd).mkdir(parents=True)
+        for part in range(5):
+            self.write_records(f"{odd}part-{part}.tfrecord", slice(part * 9, part * 9 + 9))
+        self.put("")
+        # Not of the pattern: another prefix, and a deeper folder.
+        self.server.client.put_object(Bucket="bucket", Key="part-9.tfrecord", Body=b"no record")
+        self.server.client.put_object(Bucket="bucket", Key=f"{odd}part-9/a.tfrecord",
+                                      Body=b"no record")
+        page = self.server.client.list_objects_v2(Bucket="bucket", Prefix=odd)
+        self.assertEqual(len(page["Contents"]), 2, "one of three pages")
+        self.same(vectors(), self.records(odd), ["s3://bucket"],
+                  environment=self.server.environment(self.server.user))
+
+    def test_a_role_and_objects_of_many_requests(self):
+        # Larger than the 8 MiB that a request asks for, uploaded in parts.
+        rows = 300_000
+        self.x = np.random.default_rng(4).normal(size=(rows, 8)).astype("f")
+        self.y = self.x[:, :1].copy()
+        np.save(self.data / "x.npy", self.x)
+        np.save(self.data / "y.npy", self.y)
+        self.put("deep/er/")
+        model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+        self.same(model, lambda at: {"npy": {"features": at("x.npy"), "labels": at("y.npy")}},
+                  ["s3://bucket/deep/er"], batch_size=30_000,
+                  environment=self.server.environment(self.server.role))
+
+    def test_refusals(self):
+        np.save(self.data / "x.npy", self.x)
+        np.save(self.data / "y.npy", self.y)
+        self.put("")
+        vectors().save(self.folder / "model.keras")
+        right = self.server.environment(self.server.user)
+        wrong = "w" * 40
+        for changes, key, reasons in (
+                ({"AWS_SECRET_ACCESS_KEY": wrong}, "x.npy",
+                 ["SignatureDoesNotMatch", "AWS_SECRET_ACCESS_KEY"]),
+                ({**self.server.role, "AWS_SESSION_TOKEN": ""}, "x.npy", ["403"]),
+                ({"AWS_ACCESS_KEY_ID": "AKIAUNKNOWN"}, "x.npy", ["InvalidAccessKeyId"]),
+                ({"CURL_CA_BUNDLE": ""}, "x.npy", ["certificate", "CURL_CA_BUNDLE"]),
+                ({}, "missing.npy", ["missing.npy", "404"])):
+            with self.subTest(changes=changes, key=key):
+                text = self.train({"npy": {"features": f"s3://bucket/{key}",
+                                           "labels": "s3://bucket/y.npy"}},
+                                  fails=True, environment={**right, **changes})
+                for reason in reasons:
+                    self.assertIn(reason, text)
+                self.assertNotIn(wrong, text)
 
 
 if __name__ == "__main__":
