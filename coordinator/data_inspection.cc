@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/plural.h"
+#include "common/status_macros.h"
 #include "job/data_source.h"
 
 namespace cairn::coordinator {
@@ -27,6 +28,33 @@ proto::Command InspectCommand(const proto::JobRecord& record, const proto::Job& 
   return command;
 }
 
+// What is added up must fit.
+absl::Status CheckCounts(TaskId worker, const proto::DataSurvey& survey) {
+  constexpr int64_t kExamplesMax = int64_t{1} << 40;
+  int64_t total = 0;
+  const auto add = [&total](int64_t count) {
+    if (count < 0 || count > kExamplesMax - total) return false;
+    total += count;
+    return true;
+  };
+  for (const proto::IndexedFile& file : survey.index()) {
+    const int64_t before = total;
+    bool fits = add(file.examples());
+    if (!file.part_examples().empty()) {
+      total = before;
+      fits = fits && absl::c_all_of(file.part_examples(), add) && total - before == file.examples();
+    }
+    if (fits) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(worker.Name(), " found impossible numbers of examples: ", file.examples(),
+                     " in a file with ", file.part_examples_size(), " parts"));
+  }
+  const int64_t damaged = survey.damaged().count();
+  if (damaged >= 0 && damaged <= kExamplesMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(worker.Name(), " found ", damaged, " damaged records"));
+}
+
 }  // namespace
 
 void DataInspection::Advance(const proto::JobRecord& record, const proto::Job& job,
@@ -39,6 +67,7 @@ void DataInspection::Advance(const proto::JobRecord& record, const proto::Job& j
   }
   const auto command = [&] {
     proto::Command result = InspectCommand(record, job);
+    result.mutable_inspect()->set_inspection(id_);
     if (survey_.has_value()) *result.mutable_inspect()->mutable_survey() = *survey_;
     return result;
   };
@@ -46,8 +75,7 @@ void DataInspection::Advance(const proto::JobRecord& record, const proto::Job& j
   if (!surveyed_.empty() && !survey_.has_value()) {
     survey_ = Merged();
     found_.clear();
-    const size_t most = kSurveyBytesMax / std::max<size_t>(1, survey_->ByteSizeLong());
-    if (job::IsReadAgain(job.train())) measured_.resize(std::clamp<size_t>(most, 1, parts));
+    if (job::IsReadAgain(job.train())) measured_.resize(MeasuredParts(parts));
   }
   if (!AreRead(measured_)) return AskForParts(command, workers, &measured_, outbox);
   inspector_ = workers.front();
@@ -58,6 +86,15 @@ void DataInspection::Advance(const proto::JobRecord& record, const proto::Job& j
     for (const job::Moments& each : *moments_) *measurement.add_inputs() = each.ToProto();
   }
   outbox->Send(*inspector_, std::move(rest));
+}
+
+size_t DataInspection::MeasuredParts(size_t wanted) const {
+  size_t units = 0;
+  for (const proto::IndexedFile& file : survey_->index()) {
+    units += std::max(1, file.part_examples_size());
+  }
+  const size_t most = kSurveyBytesMax / std::max<size_t>(1, survey_->ByteSizeLong());
+  return std::max<size_t>(1, std::min({wanted, units, most}));
 }
 
 void DataInspection::AskForParts(absl::FunctionRef<proto::Command()> make,
@@ -97,6 +134,7 @@ absl::Status DataInspection::OnSurveyed(TaskId worker, const proto::DataSurvey& 
                                                    survey.index_size(), " data files, not ",
                                                    expected, " of part ", part));
   }
+  CAIRN_RETURN_IF_ERROR(CheckCounts(worker, survey));
   if (!first_.has_value()) {
     first_ = worker;
     files_ = files;
@@ -113,8 +151,8 @@ absl::Status DataInspection::OnSurveyed(TaskId worker, const proto::DataSurvey& 
         first_->Name(), " have ", Plural(files, "file"), " with different names"));
   }
   Part& read = surveyed_[part];
-  read.reader.reset();
-  if (!std::exchange(read.is_read, true)) found_[part] = survey;
+  if (!read.is_read) found_[part] = survey;
+  read.SetRead(worker);
   return absl::OkStatus();
 }
 
@@ -125,7 +163,7 @@ absl::Status DataInspection::OnMeasured(TaskId worker, const proto::DataMeasurem
   }
   Part& read = measured_[measurement.part()];
   if (read.is_read) {
-    read.reader.reset();
+    read.SetRead(worker);
     return absl::OkStatus();
   }
   for (const proto::Moments& each : measurement.inputs()) {
@@ -150,7 +188,7 @@ absl::Status DataInspection::OnMeasured(TaskId worker, const proto::DataMeasurem
     return absl::InvalidArgumentError(
         absl::StrCat(worker.Name(), " measured input ", i, ": ", status.message()));
   }
-  read = {.is_read = true};
+  read.SetRead(worker);
   return absl::OkStatus();
 }
 

@@ -26,14 +26,18 @@ namespace cairn::coordinator {
 // read by another. Pure state machine, not thread-safe.
 class DataInspection {
  public:
+  // `id`: of no other inspection of the job, also of an earlier coordinator process.
+  explicit DataInspection(uint64_t id = 0) : id_(id) {}
+  uint64_t id() const { return id_; }
+
   // Asks those of `workers` that read nothing.
   void Advance(const proto::JobRecord& record, const proto::Job& job,
                absl::Span<const TaskId> workers, Outbox* outbox);
-  // A worker has read a part: the reply has a survey or a measurement. Ignored if the part was read
-  // already. InvalidArgument: it sees other files than another worker, or its reply is not about
-  // the part.
+  // A worker has read a part: the reply, which is one to this inspection, has a survey or a
+  // measurement. Ignored if the part was read already. InvalidArgument: it sees other files than
+  // another worker, or its reply is not about the part.
   absl::Status OnPart(TaskId worker, const proto::InspectReply& reply);
-  // The worker reads nothing: it has replied, is gone or is stuck.
+  // The worker reads nothing: it has failed, is gone or is stuck.
   void Release(TaskId worker);
 
   // Whether a worker was asked for all that is left, so that its reply ends the inspection.
@@ -47,6 +51,12 @@ class DataInspection {
   struct Part {
     std::optional<TaskId> reader;
     bool is_read = false;
+
+    void SetRead(TaskId worker) {
+      // Another reader is busy until it replies, too.
+      if (reader == worker) reader.reset();
+      is_read = true;
+    }
   };
   using Parts = std::vector<Part>;
 
@@ -58,7 +68,10 @@ class DataInspection {
   absl::Status OnMeasured(TaskId worker, const proto::DataMeasurement& measurement);
   // Puts the parts of the survey together.
   proto::DataSurvey Merged() const;
+  // The number of parts that are measured: a file, or part of a file, is read by one worker.
+  size_t MeasuredParts(size_t wanted) const;
 
+  uint64_t id_;
   bool is_begun_ = false;
   Parts surveyed_;  // Empty: one worker reads everything.
   std::vector<proto::DataSurvey> found_;

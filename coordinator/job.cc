@@ -86,6 +86,9 @@ void Job::Activate(EventTime now, Outbox* outbox) {
 }
 
 void Job::AdvanceInspection(Outbox* outbox) {
+  if (inspection_.id() == 0) {
+    inspection_ = DataInspection((members_.options().term << 32) + ++inspections_);
+  }
   std::vector<TaskId> workers = workers_.Live(/*with_evaluators=*/false);
   std::erase_if(workers, [this](TaskId worker) { return workers_.IsStuck(worker); });
   inspection_.Advance(record(), journaled_.job(), workers, outbox);
@@ -94,10 +97,10 @@ void Job::AdvanceInspection(Outbox* outbox) {
 void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, EventTime now,
                       Outbox* outbox) {
   // The reply of a worker that was stuck is as good as that of its successor: the first one counts.
-  if (!Inspecting()) return;
+  if (!Inspecting() || reply.inspection() != inspection_.id()) return;
   if (!reply.error().empty() && !reply.transient()) return Fail(reply.error(), now, outbox);
-  inspection_.Release(worker);
   if (!reply.error().empty()) {
+    inspection_.Release(worker);
     journaled_.Note(absl::StrCat(worker.Name(), " could not read the data: ", reply.error()), now);
     return workers_.Failed(worker, reply.error(), /*transient=*/true, now.monotonic);
   }
@@ -105,6 +108,7 @@ void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, EventTime
     const absl::Status status = inspection_.OnPart(worker, reply);
     return status.ok() ? void() : Fail(std::string(status.message()), now, outbox);
   }
+  inspection_.Release(worker);
   if (!inspection_.asked_for_all()) return;
   absl::StatusOr<proto::JobPlan> plan = job::MakeJobPlan(record(), reply);
   if (!plan.ok()) return Fail(std::string(plan.status().message()), now, outbox);

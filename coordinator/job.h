@@ -160,6 +160,7 @@ class Job {
   bool active_ = false;
   bool delayed_ = false;  // By a stop; see DelayTraining.
   DataInspection inspection_;
+  uint64_t inspections_ = 0;         // That this process has begun.
   std::optional<JobLoader> loader_;  // Set once there is a plan.
   std::unique_ptr<History> history_;
   std::unique_ptr<Training> training_;

@@ -1,5 +1,6 @@
 #include "job/moments.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -20,10 +21,20 @@ void Moments::Add(absl::Span<const float> values) {
   }
 }
 
+void Moments::Cover(absl::Span<const float> values) {
+  float most = 0;
+  for (const float value : values) most = std::max(most, std::abs(value));
+  largest_ = std::max<double>(largest_, most);
+}
+
 absl::Status Moments::Add(const proto::Moments& other) {
   if (other.places_size() != static_cast<int>(places_.size())) {
     return absl::InvalidArgumentError(
         absl::StrCat("moments of ", other.places_size(), " places, not ", places_.size()));
+  }
+  if (!(other.largest() >= 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("moments whose largest value is ", other.largest()));
   }
   std::vector<Place> added;
   for (int i = 0; i < other.places_size(); ++i) {
@@ -37,6 +48,7 @@ absl::Status Moments::Add(const proto::Moments& other) {
     CAIRN_ASSIGN_OR_RETURN(sums.sum, ExactSum::Create(place.sum()));
     CAIRN_ASSIGN_OR_RETURN(sums.squares, ExactSum::Create(place.squares()));
   }
+  largest_ = std::max(largest_, other.largest());
   for (size_t i = 0; i < added.size(); ++i) {
     places_[i].count += added[i].count;
     places_[i].sum.Add(added[i].sum);
@@ -47,6 +59,7 @@ absl::Status Moments::Add(const proto::Moments& other) {
 
 proto::Moments Moments::ToProto() const {
   proto::Moments result;
+  result.set_largest(largest_);
   for (const Place& place : places_) {
     proto::Moments::Place& its = *result.add_places();
     its.set_count(place.count);

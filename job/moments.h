@@ -24,11 +24,15 @@ class Moments {
 
   // Adds values; their number must be a multiple of `places`. NaN and infinite values are skipped.
   void Add(absl::Span<const float> values);
+  // The values of an example, added or not.
+  void Cover(absl::Span<const float> values);
   // Adds the values of other moments. InvalidArgument: they have other places, or are no sums.
   absl::Status Add(const proto::Moments& other);
 
   proto::Moments ToProto() const;
   int places() const { return static_cast<int>(places_.size()); }
+  // The largest absolute value that was covered.
+  double largest() const { return largest_; }
 
   // The mean and population standard deviation, as in Keras's Normalization. A position without
   // values has mean 0 and deviation 1.
@@ -42,6 +46,7 @@ class Moments {
   };
 
   std::vector<Place> places_;
+  double largest_ = 0;
 };
 
 }  // namespace cairn::job

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "common/failpoint.h"
 #include "common/plural.h"
@@ -315,12 +314,13 @@ class Inspection {
                                                      : MomentsOf(*measurement_));
       const auto inputs = ResultsOf(moments);
       plan.mutable_inputs()->Assign(inputs.begin(), inputs.end());
-      data = data.WithStatistics(inputs);
-    } else if (measurement_ != nullptr) {
-      return true;  // The steps have accepted all parts.
+      data = data.WithStatistics(moments);
     }
-    // The steps behind one that normalizes take the normalized values.
-    CAIRN_RETURN_IF_ERROR(data.CheckSteps(data.all_rows()));
+    // The steps behind one that normalizes take the normalized values. The others have accepted all
+    // parts.
+    CAIRN_RETURN_IF_ERROR(data.CheckSteps(data.all_rows(), measurement_ == nullptr
+                                                               ? Dataset::Inputs::kAll
+                                                               : Dataset::Inputs::kNormalized));
     return true;
   }
 
@@ -329,16 +329,11 @@ class Inspection {
     proto::DataPlan plan;
     CAIRN_ASSIGN_OR_RETURN(const Dataset data, OpenTraining(&plan));
     CAIRN_ASSIGN_OR_RETURN(const Split split, SplitRows(job_, data.examples()));
-    const auto begin = [&](uint32_t of) {
-      return static_cast<int64_t>(static_cast<absl::int128>(data.examples()) * of / parts);
-    };
-    const Dataset::RowRange rows = {begin(part), begin(part + 1)};
+    CAIRN_ASSIGN_OR_RETURN(const Dataset::RowRange rows, RowsOfPart(part, parts, data.examples()));
     proto::DataMeasurement measurement;
     measurement.set_part(part);
-    if (!IsMeasured(job_.train())) {
-      CAIRN_RETURN_IF_ERROR(data.CheckSteps(rows));
-      return measurement;
-    }
+    CAIRN_RETURN_IF_ERROR(data.CheckSteps(rows, Dataset::Inputs::kOthers));
+    if (!IsMeasured(job_.train())) return measurement;
     CAIRN_ASSIGN_OR_RETURN(const std::vector<job::Moments> moments, Measure(data, split, rows));
     for (const job::Moments& each : moments) *measurement.add_inputs() = each.ToProto();
     return measurement;
@@ -400,6 +395,22 @@ class Inspection {
 
   static bool IsMeasured(const proto::DataSource& source) {
     return source.standardize() || absl::c_any_of(source.pipeline(), job::IsMeasured);
+  }
+
+  // Whole files, or parts of files, so that no two workers parse one.
+  absl::StatusOr<Dataset::RowRange> RowsOfPart(uint32_t part, uint32_t parts,
+                                               int64_t examples) const {
+    std::vector<int64_t> ends = {0};
+    for (const proto::IndexedFile& file : survey_->index()) {
+      if (file.part_examples().empty()) ends.push_back(ends.back() + file.examples());
+      for (const int64_t each : file.part_examples()) ends.push_back(ends.back() + each);
+    }
+    if (ends.back() != examples) {
+      return absl::InternalError(
+          absl::StrCat("the survey has ", ends.back(), " examples, the data ", examples));
+    }
+    const auto begin = [&](uint64_t of) { return ends[(ends.size() - 1) * of / parts]; };
+    return Dataset::RowRange{begin(part), begin(part + 1)};
   }
 
   // Only of training rows: statistics that saw validation rows would make the validation biased.
@@ -476,7 +487,7 @@ class Inspection {
           *plan->mutable_train_zip(i)->add_inputs() = inputs[input];
         }
       }
-      data = data.WithStatistics(inputs);
+      data = data.WithStatistics(moments);
     }
     CAIRN_RETURN_IF_ERROR(data.CheckSteps(data.all_rows()));
     return true;
@@ -828,6 +839,7 @@ absl::StatusOr<std::vector<proto::DataFiles>> FingerprintValidation(const proto:
 proto::InspectReply InspectJob(const proto::Inspect& inspect, const DataStorage::Options& storage) {
   proto::InspectReply reply;
   reply.set_job_id(inspect.job_id());
+  reply.set_inspection(inspect.inspection());
   const absl::Status status = InspectInto(inspect, storage, &reply);
   if (!status.ok()) reply.set_error(std::string(status.message()));
   reply.set_transient(absl::IsUnavailable(status));

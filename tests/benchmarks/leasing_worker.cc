@@ -90,6 +90,7 @@ void LeasingWorker::Do(const worker::WorkItem& task) {
   if (task.kind == worker::WorkItem::Kind::kInspect) {
     proto::InspectReply reply;
     reply.set_job_id(task.inspect->job_id());
+    reply.set_inspection(task.inspect->inspection());
     reply.set_examples(options_.examples);
     state_.Inspected(reply);
   } else if (task.kind == worker::WorkItem::Kind::kStartJob) {

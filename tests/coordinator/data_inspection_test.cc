@@ -245,6 +245,44 @@ TEST_F(DataInspectionTest, ALateReplyOfALostWorkerCountsOnce) {
   EXPECT_NE(Advance(2, RecordsJob()).at(0).part(), sent.at(0).part());
 }
 
+// Not twice: it is busy with the part that it was given meanwhile.
+TEST_F(DataInspectionTest, AWorkerThatComesBackReadsEachOfItsPartsOnce) {
+  const auto sent = Advance(2, RecordsJob());
+  inspection_.Release(WorkerTask(0));
+  ASSERT_EQ(Advance(1, RecordsJob()).size(), 1u);
+  inspection_.Release(WorkerTask(0));
+  // Worker 1 reads on; worker 0 reads its first part twice, one after the other.
+  ASSERT_TRUE(Surveyed(WorkerTask(1), Found(sent.at(1), 16)).ok());
+  const auto next = Advance(2, RecordsJob());
+  ASSERT_EQ(next.size(), 2u);
+  ASSERT_TRUE(Surveyed(WorkerTask(0), Found(sent.at(0), 16)).ok());
+  ASSERT_TRUE(Surveyed(WorkerTask(1), Found(sent.at(0), 16)).ok());
+  EXPECT_EQ(Advance(2, RecordsJob()).size(), next.at(0).part() == sent.at(0).part() ? 1u : 0u);
+}
+
+// A file is parsed by one worker.
+TEST_F(DataInspectionTest, NoMorePartsAreMeasuredThanThereAreFiles) {
+  proto::Job job = RecordsJob();
+  job.mutable_train()->set_standardize(true);
+  for (const int parts_of_file : {1, 3}) {
+    inspection_ = DataInspection(5);
+    auto sent = Advance(2, job);
+    while (!sent.begin()->second.has_survey()) {
+      for (const auto& [worker, inspect] : sent) {
+        EXPECT_EQ(inspect.inspection(), 5u);
+        proto::DataSurvey survey = Found(inspect, 2);
+        for (proto::IndexedFile& file : *survey.mutable_index()) {
+          file.set_examples(6);
+          for (int i = 0; i < parts_of_file; ++i) file.add_part_examples(6 / parts_of_file);
+        }
+        ASSERT_TRUE(Surveyed(WorkerTask(worker), survey).ok());
+      }
+      sent = Advance(2, job);
+    }
+    EXPECT_EQ(sent.begin()->second.parts(), 2u * parts_of_file);
+  }
+}
+
 TEST_F(DataInspectionTest, WorkersThatSeeOtherFilesAreNamed) {
   const auto sent = Advance(2, RecordsJob());
   ASSERT_TRUE(Surveyed(WorkerTask(0), Found(sent.at(0), 16)).ok());
@@ -274,6 +312,17 @@ TEST_F(DataInspectionTest, ForgedRepliesAreRefused) {
   survey = Found(sent.at(0), 16);
   survey.clear_fingerprints();
   EXPECT_FALSE(Surveyed(WorkerTask(0), survey).ok());
+  survey = Found(sent.at(0), 16);
+  survey.mutable_index(0)->set_examples(-5);
+  EXPECT_THAT(Surveyed(WorkerTask(0), survey).message(), HasSubstr("impossible"));
+  survey.mutable_index(0)->set_examples(INT64_MAX);
+  EXPECT_FALSE(Surveyed(WorkerTask(0), survey).ok());
+  survey.mutable_index(0)->set_examples(3);
+  survey.mutable_index(0)->add_part_examples(2);
+  EXPECT_THAT(Surveyed(WorkerTask(0), survey).message(), HasSubstr("3 in a file with 1 parts"));
+  survey = Found(sent.at(0), 16);
+  survey.mutable_damaged()->set_count(-1);
+  EXPECT_THAT(Surveyed(WorkerTask(0), survey).message(), HasSubstr("-1 damaged records"));
   // Nothing has changed: the part is still to be read by worker 0.
   EXPECT_TRUE(Advance(2, RecordsJob()).empty());
 }

@@ -36,6 +36,34 @@ TEST(JobTest, DataThatAreBadFailTheJobWithTheReason) {
   EXPECT_EQ(simulation.Status().error(), "train.idx.features[0]: no such file");
 }
 
+// A worker that was cut off, or whose coordinator was restarted, may still read data for an earlier
+// inspection.
+TEST(JobTest, AReplyToAnotherInspectionIsIgnored) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 2)));
+  simulation.worker(0).set_hangs(true);
+  ASSERT_TRUE(simulation.RunUntil(
+      [&] { return Contains(simulation.Status().waiting_for(), "to read the data"); }));
+  for (const bool is_error : {false, true}) {
+    for (const bool has_part : {false, true}) {
+      proto::TaskMessage message;
+      proto::InspectReply& reply = *message.mutable_inspected();
+      reply.set_job_id(1);
+      reply.set_inspection(17);
+      reply.set_examples(1000);
+      if (is_error) reply.set_error("there was no such file");
+      if (has_part) reply.mutable_measurement()->set_part(5);
+      simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+        scheduler->OnMessage(scheduler->SessionOf(WorkerTask(0)), message, now, outbox);
+      });
+      EXPECT_TRUE(Contains(simulation.Status().waiting_for(), "to read the data"))
+          << simulation.Status().DebugString();
+    }
+  }
+  simulation.worker(0).set_hangs(false);
+  ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+  simulation.CheckFinished();
+}
+
 TEST(JobTest, ALostPsTakesTheJobBackToTheNewestCheckpoint) {
   Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
   ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().last_checkpoint() >= 3; }));

@@ -249,6 +249,7 @@ void Month::Handle(Worker* worker, const proto::Command& command) {
     if (!command.welcome().keep_leases()) worker->leases.Clear();
   } else if (command.has_inspect()) {
     message.mutable_inspected()->set_job_id(1);
+    message.mutable_inspected()->set_inspection(command.inspect().inspection());
     message.mutable_inspected()->set_examples(options_.batches_per_epoch * kBatchSize);
     replies_.emplace_back(worker->session, std::move(message));
   } else if (command.has_start_job()) {

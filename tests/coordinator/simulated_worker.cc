@@ -63,6 +63,7 @@ void SimulatedWorker::Handle(const proto::Command& command) {
     ended_ |= ends_at_(Work::kInspection, 0);
     proto::InspectReply* reply = answers_.emplace_back().mutable_inspected();
     reply->set_job_id(command.inspect().job_id());
+    reply->set_inspection(command.inspect().inspection());
     reply->set_examples(examples_);
     reply->set_validation_examples(command.inspect().job().has_validation() ? 35 : 0);
     if (command.inspect().job().name() == refused_job_)

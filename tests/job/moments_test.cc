@@ -47,6 +47,26 @@ TEST(MomentsTest, PartsTogetherAreTheWhole) {
   EXPECT_FALSE(whole.Add(forged).ok());
 }
 
+TEST(MomentsTest, TheLargestValueIsThatOfAllExamples) {
+  Moments moments(2);
+  moments.Add({1, 10});
+  EXPECT_EQ(moments.largest(), 0);
+  moments.Cover({3, -7});
+  moments.Cover({5, std::nanf("")});
+  EXPECT_EQ(moments.largest(), 7);
+  Moments other(2);
+  other.Cover({8, 0});
+  ASSERT_TRUE(moments.Add(other.ToProto()).ok());
+  ASSERT_TRUE(moments.Add(Moments(2).ToProto()).ok());
+  EXPECT_EQ(moments.largest(), 8);
+  EXPECT_EQ(moments.ToProto().largest(), 8);
+  for (const double forged : {-1.0, std::nan("")}) {
+    proto::Moments message = other.ToProto();
+    message.set_largest(forged);
+    EXPECT_FALSE(moments.Add(message).ok());
+  }
+}
+
 TEST(MomentsTest, WhatIsNotFiniteDoesNotCount) {
   Moments moments(2);
   moments.Add({1, std::nanf(""), 3, std::numeric_limits<float>::infinity()});

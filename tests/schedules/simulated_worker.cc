@@ -68,6 +68,7 @@ void SimulatedWorker::Step(const worker::WorkItem& item) {
       return On(world()->Delay(), [this, inspect = item.inspect] {
         proto::InspectReply reply;
         reply.set_job_id(inspect->job_id());
+        reply.set_inspection(inspect->inspection());
         reply.set_examples(world()->job.per_epoch);
         state_->Inspected(reply);
         EndStep();

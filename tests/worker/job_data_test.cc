@@ -5,7 +5,6 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "job/moments.h"
 #include "tests/nn/test_model.h"
 #include "tests/worker/counting_plan.h"
 #include "tests/worker/data/data_files.h"
@@ -412,77 +411,6 @@ TEST(JobDataTest, InspectionSaysAllThatIsWrongWithACsvFile) {
                 "point: write 2.5; (3) line 4: 1 field where the first line has 2; is the "
                 "delimiter another, or a quote missing?; (4) line 6, column \"y\": \"\" is a "
                 "missing value; leave the line out, or set \"missing\": \"NAME\"");
-}
-
-// Puts together what workers find in so many parts, as the coordinator does.
-proto::InspectReply InspectInParts(const proto::JobPlan& plan, uint32_t parts, bool is_measured) {
-  proto::Inspect inspect = InspectOf(plan);
-  proto::DataSurvey survey;
-  inspect.set_parts(parts);
-  for (uint32_t part = 0; part < parts; ++part) {
-    inspect.set_part(part);
-    const proto::InspectReply reply = InspectJob(inspect, {});
-    EXPECT_EQ(reply.error(), "");
-    EXPECT_EQ(reply.survey().part(), part);
-    survey.set_files(reply.survey().files());
-    survey.set_names(reply.survey().names());
-    survey.mutable_index()->MergeFrom(reply.survey().index());
-    survey.mutable_fingerprints()->MergeFrom(reply.survey().fingerprints());
-  }
-  *inspect.mutable_survey() = survey;
-  std::vector<job::Moments> moments;
-  proto::DataMeasurement measurement;
-  for (uint32_t part = 0; part < parts; ++part) {
-    inspect.set_part(part);
-    const proto::InspectReply reply = InspectJob(inspect, {});
-    EXPECT_EQ(reply.error(), "");
-    EXPECT_FALSE(reply.has_data());
-    for (int i = 0; i < reply.measurement().inputs_size(); ++i) {
-      const proto::Moments& its = reply.measurement().inputs(i);
-      if (part == 0) moments.emplace_back(its.places_size());
-      EXPECT_TRUE(moments[i].Add(its).ok());
-    }
-  }
-  EXPECT_EQ(!moments.empty(), is_measured);
-  for (const job::Moments& each : moments) *measurement.add_inputs() = each.ToProto();
-  *inspect.mutable_measurement() = measurement;
-  inspect.clear_parts();
-  inspect.clear_part();
-  return InspectJob(inspect, {});
-}
-
-TEST(JobDataTest, AnInspectionInPartsFindsWhatOneWorkerFinds) {
-  std::string files;
-  for (int file = 0; file < 5; ++file) {
-    std::string text = "x,y\n";
-    for (int row = 0; row <= 3 * file; ++row) {
-      text += std::to_string(file * 0.1 + row * row / 7.0) + "," + std::to_string(row % 3) + "\n";
-    }
-    files += (file == 0 ? "" : ", ") +
-             Quoted(WriteDataFile("part" + std::to_string(file) + ".csv", text));
-  }
-  const std::string csv =
-      R"({"train": {"csv": {"files": [)" + files + R"(], "labels": [{"name": "y"}]})";
-  struct Case {
-    std::string more;
-    bool is_measured;
-  };
-  for (const Case& each : std::vector<Case>{
-           {R"(, "standardize": true}, "validation_fraction": 0.3, "validation_choice": "random"})",
-            true},
-           {R"(, "pipeline": [{"filter": "x > 0.2"}, {"take": 20}, {"normalize": {}}]}})", true},
-           {R"(, "pipeline": [{"skip": 3}]}})", false},
-           {R"(}})", false}}) {
-    const proto::JobPlan plan = LinePlan(csv + each.more);
-    const proto::InspectReply whole = InspectJob(InspectOf(plan), {});
-    ASSERT_EQ(whole.error(), "");
-    EXPECT_GT(whole.examples(), 15);
-    for (const uint32_t parts : {1, 2, 3, 8}) {
-      EXPECT_EQ(InspectInParts(plan, parts, each.is_measured).ShortDebugString(),
-                whole.ShortDebugString())
-          << parts << " parts";
-    }
-  }
 }
 
 TEST(JobDataTest, WithoutValidationThereIsNone) {

@@ -263,12 +263,11 @@ Dataset Dataset::First(int64_t count) const {
   return part;
 }
 
-Dataset Dataset::WithStatistics(
-    const std::vector<proto::DataPlan::Standardization>& statistics) const {
+Dataset Dataset::WithStatistics(const std::vector<job::Moments>& measured) const {
   Dataset result = *this;
   for (size_t i = 0; i < result.features_.size(); ++i) {
     Column& column = result.features_[i];
-    column.steps = column.steps.WithStatistics(statistics[i]);
+    column.steps = column.steps.WithStatistics(measured[i].Result(), measured[i].largest());
   }
   return result;
 }
@@ -434,8 +433,12 @@ bool Dataset::has_steps() const {
                      [](const Column& column) { return !column.steps.empty(); });
 }
 
-absl::Status Dataset::CheckSteps(RowRange rows) const {
+absl::Status Dataset::CheckSteps(RowRange rows, Inputs inputs) const {
   for (const Column& column : features_) {
+    const bool is_other = inputs == Inputs::kNormalized
+                              ? !column.steps.is_measured()
+                              : inputs == Inputs::kOthers && column.steps.is_measured();
+    if (is_other) continue;
     if (!column.steps.may_fail() && (column.is_checked || column.steps.empty())) continue;
     std::vector<float> values(column.elements);
     const auto check = [&](int64_t row, const char* bytes) {
@@ -484,7 +487,7 @@ absl::StatusOr<std::vector<job::Moments>> Dataset::Measure(
     job::Moments& moments = results.back() = job::Moments(places);
     std::vector<float> values(nn::ElementCount(shape));
     const auto add = [&](int64_t row, const char* bytes) {
-      if (!is_training(row)) return absl::OkStatus();
+      if (column.steps.empty() && !is_training(row)) return absl::OkStatus();
       if (!column.steps.empty()) {
         const absl::Status status = column.steps.ApplyToMeasure(column.array, bytes, values.data());
         if (!status.ok()) return Wrong(column.array.Place(row), std::string(status.message()));
@@ -492,7 +495,8 @@ absl::StatusOr<std::vector<job::Moments>> Dataset::Measure(
         // Scaled first: standardization applies to the scaled values.
         column.array.RowToFloats(bytes, column.preprocessing.scale(), values.data());
       }
-      moments.Add(values);
+      moments.Cover(values);
+      if (is_training(row)) moments.Add(values);
       return absl::OkStatus();
     };
     CAIRN_RETURN_IF_ERROR(column.array.ForEachRow(rows.first, rows.end, add));

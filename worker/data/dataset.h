@@ -114,7 +114,8 @@ class Dataset {
   RowRange all_rows() const { return {0, count_}; }
   // InvalidArgument: a step of the pipeline refuses a value of these rows, or its result is not
   // finite. Names the file and the row. Reads the rows if a step may refuse some.
-  absl::Status CheckSteps(RowRange rows) const;
+  enum class Inputs { kAll, kNormalized, kOthers };  // Normalized by the results of Measure.
+  absl::Status CheckSteps(RowRange rows, Inputs inputs = Inputs::kAll) const;
   // For the plan, if there are steps: the shapes of the inputs before them.
   std::vector<proto::DataPlan::ExampleShape> InputShapes() const;
 
@@ -124,8 +125,9 @@ class Dataset {
   absl::StatusOr<std::vector<job::Moments>> Measure(
       const nn::Signature& model, const std::function<bool(int64_t row)>& is_training,
       RowRange rows) const;
-  // The same examples. The steps that normalize by the results of Measure have these.
-  Dataset WithStatistics(const std::vector<proto::DataPlan::Standardization>& statistics) const;
+  // The same examples. The steps that normalize by the results of Measure have those of
+  // `measured`, which is of all examples.
+  Dataset WithStatistics(const std::vector<job::Moments>& measured) const;
 
  private:
   // An array and the conversion of its rows.

@@ -130,6 +130,13 @@ double LargestAfter(const Spec& spec, double most) {
   return 2 * most / *std::min_element(normalize.deviation().begin(), normalize.deviation().end());
 }
 
+// Whether the step may refuse a value, or makes one that is too large for a float32, if the largest
+// one after it is `most`.
+bool MayFail(const Spec& spec, double most) {
+  const bool may_overflow = spec.has_normalize() && most > std::numeric_limits<float>::max() / 2;
+  return job::TakesWholes(spec) || spec.has_cast() || may_overflow;
+}
+
 Pixels PixelsOf(const nn::Shape& shape, int leading) {
   return {ProductOf(shape, 0, leading), shape[leading], shape[leading + 1],
           ProductOf(shape, leading + 2, shape.size())};
@@ -199,9 +206,7 @@ absl::StatusOr<ValuePipeline> ValuePipeline::Create(const proto::DataSource& sou
                        "'; give \"mean\" and \"deviation\", or set it in \"train\", too"));
     }
     most = LargestAfter(*spec, most);
-    // A normalized value may be too large for a float32.
-    const bool may_overflow = spec->has_normalize() && most > std::numeric_limits<float>::max();
-    steps->may_fail |= job::TakesWholes(*spec) || spec->has_cast() || may_overflow;
+    steps->may_fail |= MayFail(*spec, most);
     steps->list.push_back(MakeStep(*spec));
     steps->shapes.push_back(*shape);
   }
@@ -216,8 +221,8 @@ absl::StatusOr<ValuePipeline> ValuePipeline::Create(const proto::DataSource& sou
   return pipeline.WithStatistics(plan.inputs(input));
 }
 
-ValuePipeline ValuePipeline::WithStatistics(
-    const proto::DataPlan::Standardization& statistics) const {
+ValuePipeline ValuePipeline::WithStatistics(const proto::DataPlan::Standardization& statistics,
+                                            std::optional<double> largest) const {
   if (!is_measured()) return *this;
   std::vector<double> deviation;
   for (const double each : statistics.deviation()) {
@@ -226,6 +231,17 @@ ValuePipeline ValuePipeline::WithStatistics(
   const auto steps = std::make_shared<Steps>(*steps_);
   SetNumbers({statistics.mean().begin(), statistics.mean().end()}, deviation,
              &steps->list[steps->measured]);
+  if (largest.has_value()) {
+    double most = *largest;
+    for (const double mean : statistics.mean()) most = std::max(most, *largest + std::abs(mean));
+    most /= deviation.empty() ? 1 : *std::min_element(deviation.begin(), deviation.end());
+    steps->may_fail = MayFail(steps->list[steps->measured].spec, most);
+    for (size_t i = steps->measured + 1; i < steps->list.size(); ++i) {
+      const Spec& spec = steps->list[i].spec;
+      most = LargestAfter(spec, most);
+      steps->may_fail |= MayFail(spec, most);
+    }
+  }
   ValuePipeline pipeline;
   pipeline.steps_ = steps;
   return pipeline;

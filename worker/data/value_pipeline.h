@@ -36,7 +36,10 @@ class ValuePipeline {
                                               const Array& array);
 
   // The same steps. The one that normalizes by the statistics of the training data has these.
-  ValuePipeline WithStatistics(const proto::DataPlan::Standardization& statistics) const;
+  // `largest`: the steps before it have accepted all examples, and made values of at most this
+  // size.
+  ValuePipeline WithStatistics(const proto::DataPlan::Standardization& statistics,
+                               std::optional<double> largest = std::nullopt) const;
 
   bool empty() const { return steps_ == nullptr; }
   // Of an example. Requires steps.

@@ -268,6 +268,28 @@ TEST(ValuePipelineTest, StepsMayFailIfTheirResultMayBeInvalid) {
   EXPECT_TRUE(may_fail(whole, plain));
 }
 
+// What was measured tells whether normalized values fit.
+TEST(ValuePipelineTest, MeasuredStepsThatCannotFailAreNotCheckedAgain) {
+  proto::DataPlan::Standardization statistics;
+  statistics.add_mean(-3);
+  statistics.add_deviation(0.5);
+  const auto may_fail = [&](const std::string& steps, std::optional<double> largest) {
+    return Floats({1, 2}, {2}).Create(steps)->WithStatistics(statistics, largest).may_fail();
+  };
+  const std::string normalize = R"({"normalize": {}})";
+  EXPECT_TRUE(may_fail(normalize, {}));
+  EXPECT_FALSE(may_fail(normalize, 1e3));
+  EXPECT_FALSE(may_fail(normalize, 8e37));
+  EXPECT_TRUE(may_fail(normalize, 1e38));
+  EXPECT_TRUE(may_fail(normalize, std::numeric_limits<double>::infinity()));
+  const std::string tiny = R"({"normalize": {"mean": [0], "deviation": [1e-37]}})";
+  EXPECT_FALSE(may_fail(normalize + ", " + tiny, 1));
+  EXPECT_TRUE(may_fail(normalize + ", " + tiny, 1e3));
+  EXPECT_TRUE(may_fail(normalize + R"(, {"cast": "uint8"})", 1));
+  // The step before has accepted all values.
+  EXPECT_FALSE(may_fail(R"({"cast": "uint8"}, )" + normalize, 255));
+}
+
 TEST(ValuePipelineTest, AStepForOtherExamplesIsNamed) {
   EXPECT_EQ(Ids({1, 2}).Run(R"({"flip": "horizontal"})").second,
             "pipeline step \"flip\" is for images of shape (height, width) or (height, width, "
