@@ -78,6 +78,9 @@ absl::Status WriteAt(int descriptor, uint64_t place, std::string_view bytes,
 Spool::Spool(std::string name, DataStorage* storage) : name_(std::move(name)), storage_(storage) {}
 
 Spool::~Spool() {
+  if (is_finished_) return;
+  storage_->ReturnMemory(memory_.size());
+  storage_->ReturnSpool(written_);
   if (descriptor_ >= 0) close(descriptor_);
 }
 
@@ -107,6 +110,7 @@ absl::Status Spool::Write(std::string_view bytes) {
 }
 
 absl::StatusOr<std::shared_ptr<const FileBytes>> Spool::Finish() {
+  is_finished_ = true;
   if (descriptor_ < 0) return FileBytes::InMemory(name_, std::move(memory_));
   return FileBytes::Spooled(name_, std::exchange(descriptor_, -1), written_);
 }

@@ -30,6 +30,7 @@ class Spool {
  public:
   // `name` is the name of the data file. `storage` must outlive the spool.
   Spool(std::string name, DataStorage* storage);
+  // What was not finished is returned to the storage.
   ~Spool();
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
@@ -50,6 +51,7 @@ class Spool {
   std::string memory_;
   int descriptor_ = -1;
   uint64_t written_ = 0;  // To the file.
+  bool is_finished_ = false;
 };
 
 // An unnamed file in the spool folder, to which pieces are added while others are read.

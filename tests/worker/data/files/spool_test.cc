@@ -46,6 +46,22 @@ TEST(SpoolTest, AMissingFolderIsNamed) {
   EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("x.gz"));
 }
 
+// A file that could not be read is read again, perhaps often.
+TEST(SpoolTest, WhatIsNotFinishedTakesNoRoom) {
+  DataStorage storage(
+      {.memory_bytes = 100, .spool_folder = ::testing::TempDir(), .spool_bytes = 500});
+  for (int i = 0; i < 10; ++i) {
+    Spool in_memory("x.gz", &storage);
+    ASSERT_TRUE(in_memory.Append(std::string(80, 'x')).ok());
+    Spool on_disk("y.gz", &storage);
+    ASSERT_TRUE(on_disk.Append(std::string(400, 'y')).ok());
+  }
+  Spool kept("z.gz", &storage);
+  ASSERT_TRUE(kept.Append(std::string(90, 'z')).ok());
+  ASSERT_TRUE((*kept.Finish())->in_memory());
+  EXPECT_FALSE(storage.TakeMemory(20)) << "what was finished takes room";
+}
+
 TEST(SpoolTest, AFailedWriteIsReported) {
   DataStorage storage({.memory_bytes = 0, .spool_folder = ::testing::TempDir()});
   Spool spool("x.gz", &storage);
