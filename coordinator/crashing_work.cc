@@ -28,13 +28,12 @@ void CrashingWork::Joined(TaskId worker, uint64_t instance_id, bool others_work,
 }
 
 CrashingWork::Ends& CrashingWork::EndsOf(const std::string& work, absl::Duration now) {
-  const auto [entry, is_new] = ends_.try_emplace(work);
-  if (!is_new) return entry->second;
-  entry->second.first = entry->second.last = now;
-  if (ends_.size() > kWorksMax) {
+  if (ends_.size() >= kWorksMax && !ends_.contains(work)) {
     ends_.erase(absl::c_min_element(
         ends_, [](const auto& a, const auto& b) { return a.second.last < b.second.last; }));
   }
+  const auto [entry, is_new] = ends_.try_emplace(work);
+  if (is_new) entry->second.first = entry->second.last = now;
   return entry->second;
 }
 

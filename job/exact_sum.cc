@@ -18,7 +18,7 @@ constexpr int64_t kDigit = int64_t{1} << kDigitBits;
 constexpr int kFirstDigit = -34;
 constexpr int kEndDigit = 36;
 // Each number adds less than 2 kDigit to a digit.
-constexpr int64_t kAddedMax = int64_t{1} << 29;
+constexpr int64_t kAddedMax = int64_t{1} << 20;
 
 struct Scaled {
   cpp_int whole;

@@ -92,6 +92,18 @@ TEST(ExactSumTest, ManyNumbersDoNotOverflowADigit) {
   EXPECT_EQ(sum.Mean(1), std::ldexp(1, 91) - 100000 * (std::ldexp(1, 31) + 1));
 }
 
+// More than are added to the digits before what exceeds them is carried.
+TEST(ExactSumTest, MillionsOfNumbersThatAreFarLargerThanTheFirst) {
+  constexpr int64_t kNumbers = 3 << 20;
+  const double value = std::ldexp(1, 60) + 256;
+  ExactSum sum;
+  sum.Add(1);
+  for (int64_t i = 0; i < kNumbers; ++i) sum.Add(-value);
+  EXPECT_EQ(sum.Mean(kNumbers), -value);
+  for (int64_t i = 0; i < kNumbers; ++i) sum.Add(value);
+  EXPECT_EQ(Text(sum), Text(SumOf({1})));
+}
+
 // More than are added near the size of the first one before they become digits.
 TEST(ExactSumTest, MillionsOfNumbersOfOneSize) {
   constexpr int64_t kNumbers = 5'000'000;
