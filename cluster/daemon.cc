@@ -254,6 +254,12 @@ int Daemon::Run(const std::function<void()>& stop, const IsNeeded& is_needed) {
   return impl_->Run(stop, is_needed);
 }
 
+void ExitToRestart(const std::string& why) {
+  CAIRN_LOG_ERROR("ends, to be started again", "why", why);
+  FlushLog(kLogMayTake);
+  _exit(kExitRestart);
+}
+
 void WarnOfOpenPort(const Address& own) {
   if (IsLoopback(own)) return;
   CAIRN_LOG_WARNING(

@@ -72,6 +72,9 @@ class Daemon {
   std::unique_ptr<Impl> impl_;
 };
 
+// Ends the process at once, without waiting for any thread, so that it is started again. Logs why.
+[[noreturn]] void ExitToRestart(const std::string& why);
+
 // Logs a warning if other machines can reach `own`: Cairn does not authenticate its clients.
 void WarnOfOpenPort(const Address& own);
 

@@ -38,6 +38,17 @@ struct Event {
   std::variant<proto::Command, absl::Status> content;
 };
 
+// Of an event whose handler is watched, else empty. A Welcome may wait for a disk.
+std::string NameOf(const Event& event) {
+  const auto* const command = std::get_if<proto::Command>(&event.content);
+  if (command == nullptr) return "the end of the stream";
+  if (command->has_welcome()) return "";
+  const google::protobuf::FieldDescriptor* const field =
+      command->GetReflection()->GetOneofFieldDescriptor(
+          *command, proto::Command::descriptor()->oneof_decl(0));
+  return absl::StrCat("the command ", field == nullptr ? "without contents" : field->name());
+}
+
 absl::Status StreamError(const absl::Status& status) {
   return status.ok() ? absl::UnavailableError("the coordinator ended the stream") : status;
 }
@@ -64,6 +75,7 @@ class TaskSession::Impl {
     bool read = false;
     bool heartbeat = false;
     std::optional<proto::TaskMessage> message;
+    std::string stuck;  // Why the handler is.
   };
 
   // Called by gRPC's threads.
@@ -83,6 +95,8 @@ class TaskSession::Impl {
   absl::Duration NextTimeout() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool LeaseHasExpired() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HeartbeatIsDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LookAtHandler() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HandlerIsStuck() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns false if the session must end.
   bool WaitBeforeNextStream();
   proto::TaskMessage MakeJoin() const;
@@ -124,6 +138,16 @@ class TaskSession::Impl {
   absl::Duration next_heartbeat_ ABSL_GUARDED_BY(mutex_);
   std::deque<proto::TaskMessage> outbox_ ABSL_GUARDED_BY(mutex_);
   std::deque<Event> inbox_ ABSL_GUARDED_BY(mutex_);
+  // The event that the handler has, by number, and what it is; 0: none that is watched.
+  uint64_t events_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t handled_event_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::string handled_name_ ABSL_GUARDED_BY(mutex_);
+  // When the stream's thread looked last, what it saw, and for how long it has seen that.
+  absl::Duration looked_at_ ABSL_GUARDED_BY(mutex_);
+  uint64_t seen_event_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Duration seen_for_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration progress_timeout_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteDuration();
+  bool was_stuck_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::thread stream_thread_;
   std::thread handler_thread_;
@@ -284,6 +308,7 @@ absl::Status TaskSession::Impl::RunStream() {
   while (true) {
     Step step = NextStep(&stream);
     if (!step.end.ok()) return EndStream(&stream, step.end);
+    if (!step.stuck.empty()) options_.on_stuck(step.stuck);
     if (step.read) stream.Read();
     if (step.heartbeat) step.message = MakeHeartbeat();
     if (step.message.has_value()) {
@@ -306,12 +331,18 @@ absl::Status TaskSession::Impl::EndStream(Stream* stream, const absl::Status& wh
 
 TaskSession::Impl::Step TaskSession::Impl::NextStep(Stream* stream) {
   MutexLock lock(&mutex_);
+  LookAtHandler();
   while (!HasWork()) {
     changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(NextTimeout()));
+    LookAtHandler();
   }
   Step step;
   if (stopping_) {
     step.end = absl::CancelledError("the session is stopping");
+  } else if (HandlerIsStuck()) {
+    was_stuck_ = true;
+    step.stuck = absl::StrCat(handled_name_, " has not been executed for ",
+                              absl::FormatDuration(progress_timeout_));
   } else if (arrived_ && inbox_.size() < options_.inbox_max) {
     // A received command comes before broken_, because the last command may be the reason why the
     // coordinator has ended the stream.
@@ -340,7 +371,24 @@ TaskSession::Impl::Step TaskSession::Impl::NextStep(Stream* stream) {
 
 bool TaskSession::Impl::HasWork() {
   return stopping_ || (arrived_ ? inbox_.size() < options_.inbox_max : broken_) ||
-         LeaseHasExpired() || HeartbeatIsDue() || (!writing_ && !outbox_.empty());
+         LeaseHasExpired() || HeartbeatIsDue() || HandlerIsStuck() ||
+         (!writing_ && !outbox_.empty());
+}
+
+// A process that was stopped, or had no processor, has not looked meanwhile: that is not counted.
+void TaskSession::Impl::LookAtHandler() {
+  const absl::Duration now = clock_.Now();
+  if (handled_event_ == 0 || handled_event_ != seen_event_) {
+    seen_event_ = handled_event_;
+    seen_for_ = absl::ZeroDuration();
+  } else {
+    seen_for_ += std::min(now - looked_at_, options_.heartbeat);
+  }
+  looked_at_ = now;
+}
+
+bool TaskSession::Impl::HandlerIsStuck() {
+  return options_.on_stuck != nullptr && !was_stuck_ && seen_for_ > progress_timeout_;
 }
 
 // A command that waits for the handler proves that the coordinator is alive.
@@ -395,6 +443,9 @@ absl::Status TaskSession::Impl::ReceiveWelcome(const proto::Welcome& welcome) {
   joined_ = true;
   if (welcome.lease_milliseconds() > 0) lease_ = absl::Milliseconds(welcome.lease_milliseconds());
   next_heartbeat_ = clock_.Now() + options_.heartbeat;
+  if (welcome.progress_timeout_milliseconds() > 0) {
+    progress_timeout_ = absl::Milliseconds(welcome.progress_timeout_milliseconds());
+  }
   backoff_.Reset();
   disconnect_was_logged_ = false;
   CAIRN_LOG_INFO("joined", "coordinator", options_.address, "term", welcome.term(), "index",
@@ -433,9 +484,13 @@ void TaskSession::Impl::HandleEvents() {
       event = std::move(inbox_.front());
       inbox_.pop_front();
       handled_stream_ = event.stream;
+      handled_name_ = NameOf(event);
+      handled_event_ = handled_name_.empty() ? 0 : ++events_;
       changed_.NotifyAll();
     }
     Handle(event);
+    MutexLock lock(&mutex_);
+    handled_event_ = 0;
   }
 }
 

@@ -40,6 +40,11 @@ struct SessionOptions {
   // Sets the counters of a heartbeat; may be null. Called like make_join.
   std::function<void(proto::Heartbeat*)> fill_heartbeat;
 
+  // Called once, on the session's other thread, when the handler has not returned from a call (but
+  // that of OnWelcome) for the coordinator's --progress_timeout: it will never execute another
+  // command. May be null.
+  std::function<void(const std::string& why)> on_stuck;
+
   absl::Duration heartbeat = absl::Seconds(1);
   // Used until Welcome sets it. A stream without a message for this long is broken.
   absl::Duration lease = absl::Seconds(10);

@@ -85,6 +85,7 @@ void PsTask::Join() {
     control_.FillJoin(&join);
     return join;
   };
+  session.on_stuck = options_.on_stuck;
   session.fill_heartbeat = [this](proto::Heartbeat* heartbeat) {
     control_.FillHeartbeat(heartbeat);
     peer_watch_.FillHeartbeat(heartbeat);

@@ -47,6 +47,8 @@ struct PsTaskOptions {
   // Called when the coordinator has refused this task permanently, on a thread that must not be
   // blocked.
   std::function<void(const std::string& reason)> on_refused;
+  // See SessionOptions.
+  std::function<void(const std::string& why)> on_stuck;
 };
 
 // A parameter server: serves the data plane to workers and follows the coordinator's commands.

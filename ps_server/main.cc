@@ -114,6 +114,7 @@ int Serve(const Flags& flags) {
   options->on_refused = [&](const std::string& reason) {
     (*daemon)->Exit(cluster::kExitPermanent, reason);
   };
+  options->on_stuck = [](const std::string& why) { cluster::ExitToRestart(why); };
   CAIRN_LOG_INFO("opening the snapshots", "directory", options->directory);
   const absl::StatusOr<std::unique_ptr<PsTask>> task = PsTask::Start(*options);
   if (!task.ok()) return cluster::ReportFailure(kProgram, task.status());

@@ -243,6 +243,27 @@ TEST_F(TaskSessionTest, HeartbeatsContinueWhileTheHandlerIsBusy) {
   EXPECT_EQ(recorder_.lines.Take(), "beat");
 }
 
+// Its heartbeats would go on for ever, and others would wait for it.
+TEST_F(TaskSessionTest, AHandlerThatNeverReturnsIsReportedOnce) {
+  SessionOptions options = Options();
+  options.heartbeat = absl::Milliseconds(5);
+  options.on_stuck = [&](const std::string& why) { recorder_.lines.Put(why); };
+  recorder_.during_command = [&] { go_on_.Take(); };
+  StartSession(options);
+  NextJoin();
+  proto::Command welcome = Welcome(1);
+  welcome.mutable_welcome()->set_progress_timeout_milliseconds(100);
+  EXPECT_TRUE(coordinator_->Say(welcome));
+  EXPECT_EQ(recorder_.lines.Take(), "welcome 1");
+  ASSERT_TRUE(coordinator_->Say(Query(1)));
+  EXPECT_EQ(recorder_.lines.Take(), "command 1");
+  EXPECT_EQ(recorder_.lines.Take(), "the command ledger_query has not been executed for 100ms");
+  go_on_.Put(1);
+  ASSERT_TRUE(coordinator_->Say(Query(2)));
+  go_on_.Put(2);
+  EXPECT_EQ(recorder_.lines.Take(), "command 2");
+}
+
 TEST_F(TaskSessionTest, ABrokenStreamIsReplacedWithTheSameInstanceId) {
   StartSession();
   const proto::Join first = NextJoin();

@@ -87,18 +87,23 @@ constexpr Point kPoints[] = {
     {"ps.restore", "ps", "error@1"},
     {"ps.restored", "ps", "crash@1"},
     {"ps.stop_job", "ps", "crash@1"},
+    {"ps.stop_job", "ps", "hang@1"},
     {"ps.job_stopped", "ps", "crash@1"},
     {"ps.job_deleted", "ps", "crash@1"},
     {"ps.ledgers_queried", "ps", "crash@1", Need::kLostCoordinator},
+    {"ps.ledgers_queried", "ps", "hang@1", Need::kLostCoordinator},
     {"ps.make_cut", "ps", "crash@2"},
     {"ps.make_cut", "ps", "error@2"},
     {"ps.cut_made", "ps", "crash@2"},
+    {"ps.cut_made", "ps", "hang@2"},
     {"ps.persist", "ps", "crash@2"},
+    {"ps.persist", "ps", "hang@2"},
     {"ps.persisted", "ps", "crash@2"},
     {"ps.drop_cut", "ps", "crash@2"},
     {"ps.delete_checkpoint", "ps", "crash@1"},
     {"ps.checkpoint_deleted", "ps", "crash@1"},
     {"ps.set_rates", "ps", "crash@1"},
+    {"ps.set_rates", "ps", "hang@1"},
     {"ps.rates_set", "ps", "crash@1"},
     {"ps.profile", "ps", "crash@1", Need::kProfile},
     {"ps.snapshots_listed", "ps", "crash@1"},
@@ -254,7 +259,11 @@ std::string WriteJob(const CountingJob& job, const std::string& folder) {
 // A cluster of which some tasks are armed. A thread starts those that died again, disarmed.
 class ArmedCluster {
  public:
-  ArmedCluster() : cluster_(/*ps_count=*/2, /*worker_count=*/2) { cluster_.StartAll(); }
+  ArmedCluster() : cluster_(/*ps_count=*/2, /*worker_count=*/2) {
+    // How long a command of a ps may hang.
+    cluster_.AddFlags("chief", {"--progress_timeout", "5"});
+    cluster_.StartAll();
+  }
 
   TestCluster& cluster() { return cluster_; }
 
