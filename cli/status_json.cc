@@ -197,6 +197,7 @@ ordered_json MemberJson(const proto::Member& member, uint64_t term) {
   out["memory_bytes"] = if_live(member.memory_bytes());
   out["memory_limit_bytes"] = if_live(member.memory_limit_bytes());
   if (member.role() == proto::PS) out["disk_free_bytes"] = if_live(member.disk_free_bytes());
+  out["messages_refused"] = member.messages_refused();
   out["requests_per_second"] = if_live(NumberJson(member.requests_per_second()));
   out["batches_per_second"] = if_live(NumberJson(member.batches_per_second()));
   out["examples_per_second"] = if_live(NumberJson(member.examples_per_second()));

@@ -195,6 +195,7 @@ Membership::Joined Membership::Join(uint64_t session, const proto::Join& join, a
   challengers_.erase(task);
   // Every join counts, also that of the same process on a new stream.
   const uint64_t incarnation = member.incarnation + 1;
+  const uint64_t messages_refused = task.role == proto::PS ? 0 : member.messages_refused;
   member = Member{.task = task,
                   .instance_id = join.instance_id(),
                   .incarnation = incarnation,
@@ -208,7 +209,8 @@ Membership::Joined Membership::Join(uint64_t session, const proto::Join& join, a
                   .device = join.device(),
                   .devices = {join.devices().begin(), join.devices().end()},
                   .host = join.host(),
-                  .memory_limit = join.memory_limit_bytes()};
+                  .memory_limit = join.memory_limit_bytes(),
+                  .messages_refused = messages_refused};
   result.incarnation = incarnation;
   return result;
 }
@@ -239,11 +241,17 @@ void Membership::OnHeartbeat(TaskId task, const proto::Heartbeat& heartbeat) {
   member.disk_free = std::max<int64_t>(0, heartbeat.disk_free_bytes());
   member.silent_ps.clear();
   if (task.role != proto::PS) return;
+  member.messages_refused = heartbeat.messages_refused();
   for (const proto::SilentPs& silent : heartbeat.silent_ps()) {
     if (silent.ps() >= options_.ps_addresses.size()) continue;
     member.silent_ps[silent.ps()] =
         member.last_heard - absl::Milliseconds(std::max<int64_t>(0, silent.milliseconds()));
   }
+}
+
+uint64_t Membership::CountRefused(TaskId task) {
+  const auto it = members_.find(task);
+  return it == members_.end() ? 0 : ++it->second.messages_refused;
 }
 
 absl::Duration Membership::WithoutProgress(TaskId worker) const {
@@ -425,6 +433,7 @@ proto::ClusterStatus Membership::Describe(absl::Duration now) const {
     shown->set_host(member.host);
     shown->set_memory_limit_bytes(member.memory_limit);
     shown->set_disk_free_bytes(member.disk_free);
+    shown->set_messages_refused(member.messages_refused);
     shown->set_activity(task.role == proto::PS ? GapText(task.index) : ActivityText(task));
   }
   for (const TaskId task : NamedTasks()) {

@@ -52,6 +52,7 @@ struct Member {
   proto::Activity activity;  // Of a worker, as of its last heartbeat.
   // Of a ps, as of its last heartbeat: the ps that do not answer it, and since when.
   std::map<uint32_t, absl::Duration> silent_ps;
+  uint64_t messages_refused = 0;  // Of a ps: that it has refused, as of its last heartbeat.
 
   bool live() const { return session != 0; }
 };
@@ -88,6 +89,8 @@ class Membership {
 
   // A worker said what it is doing, a ps how full its disk is.
   void OnHeartbeat(TaskId task, const proto::Heartbeat& heartbeat);
+  // A part of a message of the task was refused. Returns how many there were.
+  uint64_t CountRefused(TaskId task);
   // For how long the worker has been stuck: in work of its own, or because a live ps does not
   // answer it. Zero if it computes nothing, or waits for others.
   absl::Duration WithoutProgress(TaskId worker) const;

@@ -27,6 +27,10 @@ struct Outbox {
     // Of a StartJob or Restore: its plan, unless the task has it.
     SharedPlanPtr plan = nullptr;
   };
+  struct Refused {
+    TaskId task;
+    std::string why;
+  };
   struct Answer {
     uint64_t session = 0;
     proto::Command command;
@@ -51,6 +55,8 @@ struct Outbox {
   }
   // Hits a failpoint of this decision when its changes are on disk and nothing is sent.
   void AfterWrite(absl::Status (*failpoint)()) { failpoints.push_back(failpoint); }
+  // Counts a message of the task, or a part of it, that has had no effect.
+  void Refuse(TaskId task, std::string why) { refused.push_back({task, std::move(why)}); }
   void SendToAllPs(uint32_t ps_count, const proto::Command& command) {
     for (uint32_t ps = 0; ps < ps_count; ++ps) Send(PsTask(ps), command);
   }
@@ -62,6 +68,8 @@ struct Outbox {
   std::vector<Answer> answers;
   // Sent on the task's current session; dropped if there is none.
   std::vector<Sending> commands;
+  // Counted by the scheduler.
+  std::vector<Refused> refused;
   // Run last: replies to clients.
   std::vector<absl::AnyInvocable<void()>> replies;
 };

@@ -132,7 +132,19 @@ void Scheduler::OnMessage(uint64_t session, const proto::TaskMessage& message, E
   }
   if (message.has_inferred()) inferences_.OnReport(*task, message.inferred(), now.monotonic);
   if (active_ != nullptr) active_->OnMessage(*task, message, now, outbox);
+  CountRefused(outbox);
   Advance(now, outbox);
+}
+
+void Scheduler::CountRefused(Outbox* outbox) {
+  for (const Outbox::Refused& refused : outbox->refused) {
+    const uint64_t count = members_.CountRefused(refused.task);
+    // Not a line for each of a flood of them.
+    if ((count & (count - 1)) != 0) continue;
+    CAIRN_LOG_WARNING("refused a part of a message", "task", refused.task.Name(), "refused", count,
+                      "what", refused.why);
+  }
+  outbox->refused.clear();
 }
 
 void Scheduler::OnHeard(uint64_t session, EventTime now) { members_.Heard(session, now.monotonic); }
@@ -197,6 +209,8 @@ void Scheduler::Welcome(uint64_t session, const Membership::Joined& joined, bool
   const std::vector<std::string> ps = members_.PsAddresses();
   welcome->mutable_ps_addresses()->Assign(ps.begin(), ps.end());
   welcome->set_keep_leases(keeps_leases);
+  welcome->set_progress_timeout_milliseconds(
+      absl::ToInt64Milliseconds(members_.options().progress_timeout));
   outbox->answers.push_back({session, std::move(command), /*close=*/false});
 }
 

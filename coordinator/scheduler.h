@@ -95,6 +95,7 @@ class Scheduler {
             const std::vector<proto::DeletedJob>& deleted);
 
   void OnJoin(uint64_t session, const proto::Join& join, EventTime now, Outbox* outbox);
+  void CountRefused(Outbox* outbox);
   void Welcome(uint64_t session, const Membership::Joined& joined, bool keeps_leases,
                Outbox* outbox);
   // Tells all members where the ps are, unless that is `before`.

@@ -146,6 +146,7 @@ void JobControl::FillHeartbeat(proto::Heartbeat* heartbeat) {
   }
   const ParameterStore::Counters& counters = parts_.store->counters();
   heartbeat->set_duplicates_refused(counters.duplicates_refused);
+  heartbeat->set_messages_refused(counters.invalid_requests + parts_.uploads->refused());
   heartbeat->set_pulls(counters.pulls);
   heartbeat->set_pushes(counters.pushes);
   heartbeat->set_disk_progress(storage::disk_progress.load(std::memory_order_relaxed));

@@ -68,6 +68,7 @@ void ParameterService::Handle(Call call) {
       status = absl::InternalError("the data server answers pings");
       break;
   }
+  if (absl::IsInvalidArgument(status)) ++parts_.store->counters().invalid_requests;
   if (!status.ok()) call->Fail(status);
 }
 

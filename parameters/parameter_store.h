@@ -37,6 +37,7 @@ class ParameterStore {
     std::atomic<int64_t> pulls = 0;
     std::atomic<int64_t> pushes = 0;
     std::atomic<uint64_t> duplicates_refused = 0;  // Counted for each block.
+    std::atomic<uint64_t> invalid_requests = 0;    // Of this process.
   };
 
   explicit ParameterStore(uint32_t ps) : ps_(ps) {}

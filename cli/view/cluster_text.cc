@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "cli/progress_text.h"
 #include "cli/status_json.h"
+#include "common/plural.h"
 
 namespace cairn::cli {
 namespace {
@@ -43,7 +44,11 @@ std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; 
 // The state, and for a task that has left how long ago that was.
 std::string StateText(const proto::Member& member, uint64_t term) {
   if (absl::StartsWith(member.activity(), "stuck")) return member.activity();
-  const std::string state = MemberState(member, term);
+  std::string state = MemberState(member, term);
+  if (member.messages_refused() > 0) {
+    const auto refused = static_cast<int64_t>(member.messages_refused());
+    absl::StrAppend(&state, ", ", Plural(refused, "message"), " refused");
+  }
   // Of a ps: that others do not reach it, or it them.
   if (member.role() == proto::PS && !member.activity().empty()) {
     return absl::StrCat(state, ", ", member.activity());

@@ -73,8 +73,9 @@ class Checkpointer {
     if (write_ != nullptr) write_->Reply(ps, reply);
   }
   void OnCopied(uint32_t ps, const proto::CopyReply& reply) { copies_.Reply(ps, reply); }
-  void OnEvaluated(TaskId worker, const proto::EvaluatedBatch& batch, absl::Duration now) {
-    if (evaluation_ != nullptr) evaluation_->Done(worker, batch, now);
+  // As EvaluationRound::Done. True if nothing is evaluated (any more).
+  bool OnEvaluated(TaskId worker, const proto::EvaluatedBatch& batch, absl::Duration now) {
+    return evaluation_ == nullptr || evaluation_->Done(worker, batch, now);
   }
 
   // The ps has written, copied or read another piece of a snapshot, if `progress` differs from its

@@ -26,14 +26,19 @@ std::vector<proto::Split> EvaluationRound::Grant(TaskId worker, int64_t workers,
   return leases_.Grant(worker, workers, static_cast<int64_t>(results_.size()), now);
 }
 
-void EvaluationRound::Done(TaskId id, const proto::EvaluatedBatch& batch, absl::Duration now) {
+bool EvaluationRound::Done(TaskId id, const proto::EvaluatedBatch& batch, absl::Duration now) {
   const int64_t index = batch.batch();
-  if (batch.cut() != cut_ || index < 0 || index >= static_cast<int64_t>(results_.size())) return;
-  if (batch.examples() < 0 || !metrics_.Fits(batch.metric_states())) return;
-  if (leases_.Done(id, index, now) != BatchLeases::Result::kFirst) return;
+  // A late result of an earlier round.
+  if (batch.cut() != cut_) return true;
+  if (index < 0 || index >= static_cast<int64_t>(results_.size())) return false;
+  if (batch.examples() < 0 || !metrics_.Fits(batch.metric_states())) return false;
+  const BatchLeases::Result result = leases_.Done(id, index, now);
+  if (result == BatchLeases::Result::kNotLeased) return false;
+  if (result == BatchLeases::Result::kRepeated) return true;
   results_[index] = {batch.examples(), batch.loss_sum(), batch.metric_states(),
                      batch.data_not_finite()};
   Sum();
+  return true;
 }
 
 void EvaluationRound::Sum() {

@@ -43,19 +43,24 @@ absl::StatusOr<std::unique_ptr<History>> History::Load(const storage::Journal& j
 void History::Add(const google::protobuf::RepeatedPtrField<proto::BatchRecord>& records,
                   Outbox* outbox) {
   bool added = false;
-  for (const proto::BatchRecord& record : records) added |= Add(record, outbox);
+  for (const proto::BatchRecord& record : records) {
+    added |= Fits(record) && Add(record, outbox);
+  }
   if (!added) return;
   DeleteOldRows(outbox);
   // In the same write as the rows, so a restarted coordinator has both or neither.
   outbox->Put(storage::HistorySumsKey(job_id_), ToProto());
 }
 
+bool History::Fits(const proto::BatchRecord& record) const {
+  return record.batch() >= 0 && record.batch() < total_batches_ && record.examples() >= 1 &&
+         record.metrics_size() == record.metric_states_size() &&
+         no_metrics_.Fits(record.metric_states());
+}
+
 // Returns whether the sums changed.
 bool History::Add(const proto::BatchRecord& record, Outbox* outbox) {
   const int64_t batch = record.batch();
-  if (batch < 0 || batch >= total_batches_ || record.examples() < 1) return false;
-  if (record.metrics_size() != record.metric_states_size()) return false;
-  if (!no_metrics_.Fits(record.metric_states())) return false;
   const int64_t epoch = batch / batches_per_epoch_;
   // The sums of older epochs are complete and gone.
   if (sums_.size() == kSumsKept && epoch < sums_.begin()->first) return false;

@@ -45,7 +45,9 @@ class History {
   static absl::StatusOr<std::unique_ptr<History>> Load(const storage::Journal& journal,
                                                        const proto::JobPlan& plan);
 
-  // Adds the records of a report. Drops invalid ones (other metrics, a batch that does not exist).
+  // Whether the record is of a batch that exists, and has the job's metrics.
+  bool Fits(const proto::BatchRecord& record) const;
+  // Adds the records of a report, but those that do not fit.
   void Add(const google::protobuf::RepeatedPtrField<proto::BatchRecord>& records, Outbox* outbox);
   void Add(const proto::EvaluationRecord& record, Outbox* outbox);
   // Appends the record of the next epoch after epochs().

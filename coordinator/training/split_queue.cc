@@ -62,7 +62,11 @@ void SplitQueue::Unlease(Worker* worker, int64_t begin, int64_t end) {
   worker->leased.Remove(begin, end);
 }
 
-void SplitQueue::ReturnAll(Worker* worker) {
+void SplitQueue::ReturnAll(TaskId id, Worker* worker) {
+  if (worker->leased.empty()) return;
+  BatchRanges& taken = taken_[id];
+  taken = Unfinished(taken);
+  taken.Add(worker->leased);
   Open(worker->leased);
   leased_.Remove(worker->leased);
   worker->leased.Clear();
@@ -97,7 +101,7 @@ void SplitQueue::Reconcile(const BatchRanges& open) {
     worker.leased = worker.leased.Intersection(open);
     // Only workers that reported an empty queue give up their leases; the others still compute
     // theirs.
-    if (worker.lacks_leases && worker.queued <= 0) ReturnAll(&worker);
+    if (worker.lacks_leases && worker.queued <= 0) ReturnAll(id, &worker);
     worker.lacks_leases = false;
   }
 }
@@ -112,6 +116,14 @@ void SplitQueue::Measure(Worker* worker, int64_t done, absl::Duration now) {
   known = known == 0 ? rate : 0.6 * known + 0.4 * rate;
   worker->measured_at = now;
   worker->done_since = 0;
+}
+
+bool SplitQueue::MayReport(TaskId id, int64_t batch) const {
+  if (!open_.Contains(batch) && !leased_.Contains(batch)) return true;
+  const auto worker = workers_.find(id);
+  if (worker != workers_.end() && worker->second.leased.Contains(batch)) return true;
+  const auto taken = taken_.find(id);
+  return taken != taken_.end() && taken->second.Contains(batch);
 }
 
 void SplitQueue::Done(TaskId id, absl::Span<const int64_t> batches, absl::Duration now) {
@@ -140,7 +152,7 @@ void SplitQueue::Return(TaskId id, absl::Span<const proto::Split> splits) {
 void SplitQueue::Drop(TaskId id) {
   auto it = workers_.find(id);
   if (it == workers_.end()) return;
-  ReturnAll(&it->second);
+  ReturnAll(id, &it->second);
   workers_.erase(it);
   // The rest of its groups, of which it may not have had a batch leased.
   for (auto owner = owners_.begin(); owner != owners_.end();) {
@@ -159,6 +171,7 @@ void SplitQueue::Adopt(TaskId id, absl::Span<const proto::Split> splits) {
   VisitRuns(splits, options_.total_batches, [&](int64_t begin, int64_t end) {
     // Only open batches: the ledgers may have some of them, and another worker may have adopted
     // them.
+    taken_[id].Add(leased_.Intersection(begin, end));
     const BatchRanges held = open_.Intersection(begin, end);
     for (const auto& [from, to] : held.ranges()) Lease(&worker, from, to);
   });

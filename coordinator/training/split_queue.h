@@ -72,6 +72,9 @@ class SplitQueue {
   // query the ledgers and call Reconcile. It drops a batch in silence if another worker's push of
   // it was applied and never reported.
   bool Report(TaskId worker, const proto::WorkReport& report, absl::Duration now);
+  // Whether a report that the worker has done the batch may be true: others have done it, or the
+  // worker has it leased, or had.
+  bool MayReport(TaskId worker, int64_t batch) const;
   // `batches` are acknowledged on every block.
   void Done(TaskId worker, absl::Span<const int64_t> batches, absl::Duration now);
   // The worker returns batches that it has not started.
@@ -146,13 +149,15 @@ class SplitQueue {
   std::optional<std::pair<int64_t, int64_t>> ClaimGroup(TaskId id, Worker* worker, int64_t end);
   void Lease(Worker* worker, int64_t begin, int64_t end);
   void Unlease(Worker* worker, int64_t begin, int64_t end);
-  void ReturnAll(Worker* worker);
+  void ReturnAll(TaskId id, Worker* worker);
   void Open(const BatchRanges& batches);
 
   const SplitQueueOptions options_;
   BatchRanges open_;
   std::map<TaskId, Worker> workers_;
   BatchRanges leased_;  // Of all workers together.
+  // Batches that were taken from a worker, which may have done them.
+  std::map<TaskId, BatchRanges> taken_;
   std::set<TaskId> underserved_;
   int64_t limit_ = 0;
   // The claimed groups that are not done.

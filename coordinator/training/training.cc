@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "cluster/partition_map.h"
 #include "common/failpoint.h"
@@ -145,6 +146,20 @@ void Training::Abandon(const absl::Status& why, Outbox* outbox) {
 void Training::OnWork(TaskId worker, const proto::WorkReport& report, EventTime now,
                       Outbox* outbox) {
   if (!workers_.contains(worker)) return;
+  const auto is_wrong = [&](const proto::BatchRecord& record) {
+    return !MayBeTrue(worker, record);
+  };
+  if (absl::c_any_of(report.batches(), is_wrong)) {
+    proto::WorkReport possible = report;
+    auto* batches = possible.mutable_batches();
+    for (const proto::BatchRecord& record : *batches) {
+      // A late report of an earlier generation may be of a batch that is open again.
+      if (report.generation() != run_.generation() || !is_wrong(record)) continue;
+      outbox->Refuse(worker, absl::StrCat("a result of batch ", record.batch()));
+    }
+    batches->erase(std::remove_if(batches->begin(), batches->end(), is_wrong), batches->end());
+    return OnWork(worker, possible, now, outbox);
+  }
   const bool all_applied =
       rejects_ || std::none_of(report.batches().begin(), report.batches().end(),
                                [](const auto& each) { return each.rejected(); });
@@ -157,7 +172,6 @@ void Training::OnWork(TaskId worker, const proto::WorkReport& report, EventTime 
   std::vector<int64_t> batches;
   int64_t examples = 0;
   for (const proto::BatchRecord& record : report.batches()) {
-    if (record.batch() < 0 || record.batch() >= plan_.total_batches()) continue;
     CheckLoss(record, now, outbox);
     batches.push_back(record.batch());
     examples += record.examples();
@@ -166,7 +180,8 @@ void Training::OnWork(TaskId worker, const proto::WorkReport& report, EventTime 
   queue_.Done(worker, batches, now.monotonic);
   if (queue_.Report(worker, report, now.monotonic)) AskLedgers(now, outbox);
   for (const proto::EvaluatedBatch& batch : report.evaluated()) {
-    checkpointer_.OnEvaluated(worker, batch, now.monotonic);
+    if (checkpointer_.OnEvaluated(worker, batch, now.monotonic)) continue;
+    outbox->Refuse(worker, absl::StrCat("the evaluation of batch ", batch.batch()));
   }
   if (batches.empty()) return;
   any_done_ = true;
@@ -215,8 +230,7 @@ void Training::DecideEpochs(EventTime now, Outbox* outbox) {
 void Training::TakeUnapplied(TaskId worker, proto::WorkReport* report) {
   auto* batches = report->mutable_batches();
   for (const proto::BatchRecord& record : *batches) {
-    const bool exists = record.batch() >= 0 && record.batch() < plan_.total_batches();
-    if (!record.rejected() || !exists) continue;
+    if (!record.rejected()) continue;
     if (!non_finite_.has_value()) non_finite_ = {worker, record};
     if (epoch_callbacks_.terminates_on_nan() && failure_.empty()) {
       failure_ = WhyToTerminate(plan_, record);

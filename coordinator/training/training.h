@@ -77,6 +77,8 @@ class Training {
   // The same ps process has a new stream: commands and replies on the old one may be lost.
   void PsReconnected(uint32_t ps, Outbox* outbox);
 
+  // Results of batches that the worker did not have, and those that do not fit the job, are
+  // refused.
   void OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, Outbox* outbox);
   void OnPaused(TaskId worker, const proto::WorkPaused& paused);
   void OnCut(uint32_t ps, const proto::CutReply& reply) { checkpointer_.OnCut(ps, reply); }
@@ -154,6 +156,9 @@ class Training {
   bool WorkersEvaluate() const;
   void CheckLoss(const proto::BatchRecord& record, EventTime now, Outbox* outbox);
   void TakeUnapplied(TaskId worker, proto::WorkReport* report);
+  bool MayBeTrue(TaskId worker, const proto::BatchRecord& record) const {
+    return history_.Fits(record) && queue_.MayReport(worker, record.batch());
+  }
   void DecideEpochs(EventTime now, Outbox* outbox);
   std::string NameOf(int64_t batch) const;
   std::string LowestBatchText() const;

@@ -94,11 +94,13 @@ TEST(StatusJsonTest, WhatIsNotKnownOfATaskThatIsAwayIsNull) {
   member.set_lease_age_seconds(2.5);
   member.set_memory_bytes(7);
   member.set_examples_per_second(9);
+  member.set_messages_refused(4);
   const auto live = MemberJson(member, /*term=*/1);
   EXPECT_EQ(live["state"], "live");
   EXPECT_EQ(live["lease_age_seconds"], 2.5);
   EXPECT_EQ(live["memory_bytes"], 7);
   EXPECT_EQ(live["examples_per_second"], 9);
+  EXPECT_EQ(live["messages_refused"], 4);
   member.set_live(false);
   const auto away = MemberJson(member, /*term=*/1);
   EXPECT_EQ(away["state"], "away");

@@ -279,6 +279,38 @@ TEST(SchedulerTest, WhatADeadTaskMeasuredIsNotShown) {
   });
 }
 
+TEST(SchedulerTest, RefusedMessagesAreShown) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 3; }));
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+    const auto refused = [&](TaskId task) {
+      const proto::ClusterStatus cluster = scheduler->GetCluster(now);
+      for (const proto::Member& member : cluster.members()) {
+        if (member.role() == task.role && member.index() == task.index) {
+          return member.messages_refused();
+        }
+      }
+      return uint64_t{99};
+    };
+    EXPECT_EQ(refused(WorkerTask(0)), 0u);
+    proto::TaskMessage message;
+    message.mutable_work()->set_job_id(1);
+    message.mutable_work()->set_generation(1);
+    message.mutable_work()->add_batches()->set_batch(-1);
+    message.mutable_work()->add_batches()->set_batch(-2);
+    scheduler->OnMessage(scheduler->SessionOf(WorkerTask(0)), message, now, outbox);
+    EXPECT_EQ(refused(WorkerTask(0)), 2u);
+    EXPECT_EQ(refused(WorkerTask(1)), 0u);
+    // A ps counts for itself.
+    message.mutable_heartbeat()->set_messages_refused(7);
+    scheduler->OnMessage(scheduler->SessionOf(PsTask(1)), message, now, outbox);
+    EXPECT_EQ(refused(PsTask(1)), 7u);
+  });
+  simulation.BreakStream(0);
+  ASSERT_TRUE(simulation.Run()) << simulation.Status().DebugString();
+  simulation.CheckFinished();
+}
+
 TEST(SchedulerTest, EveryStartIsANewTermOfTheSameCluster) {
   Simulation simulation(SimulatedCluster(Named("job")));
   const proto::ClusterStatus before = simulation.scheduler().GetCluster(EventTime());

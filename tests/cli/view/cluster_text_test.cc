@@ -69,6 +69,16 @@ TEST(ClusterTextTest, LimitsOfMemoryAndFreeDisksAreShownIfTheyAreKnown) {
       "  worker-2     live   0.0 s  -                    -          10 examples/s     cpu\n");
 }
 
+TEST(ClusterTextTest, RefusedMessagesAreShown) {
+  proto::ClusterStatus cluster = ACluster();
+  EXPECT_THAT(ClusterText(cluster, "10.0.0.9:1"), ::testing::Not(HasSubstr("refused")));
+  cluster.mutable_members(0)->set_messages_refused(3);
+  cluster.mutable_members(1)->set_messages_refused(1);
+  EXPECT_THAT(ClusterText(cluster, "10.0.0.9:1"),
+              ::testing::AllOf(HasSubstr("  live, 3 messages refused  "),
+                               HasSubstr("  live, 1 message refused  ")));
+}
+
 TEST(ClusterTextTest, ATaskThatIsAwayTellsForHowLongAndHasNeitherMemoryNorRate) {
   proto::ClusterStatus cluster = ACluster();
   for (proto::Member& member : *cluster.mutable_members()) {

@@ -273,6 +273,45 @@ TEST(SplitQueueTest, ARemovedWorkerIsNotUnderserved) {
   EXPECT_TRUE(queue.underserved().empty());
 }
 
+// Results are taken from those who had the batch, and from anybody if it is done: then the result
+// may have been lost with a coordinator.
+TEST(SplitQueueTest, OnlyAWorkerThatHadABatchMayReportIt) {
+  SplitQueue queue(Options(20, 20), BatchRanges(4, 20));
+  queue.SetLimit(20);
+  ASSERT_EQ(Grant(&queue, 0, 3, 2), (std::vector<int64_t>{4, 5, 6}));
+  ASSERT_EQ(Grant(&queue, 1, 1, 2), (std::vector<int64_t>{7}));
+  const auto may_report = [&](uint32_t worker, int64_t batch) {
+    return queue.MayReport(WorkerTask(worker), batch);
+  };
+  EXPECT_TRUE(may_report(0, 4));
+  EXPECT_FALSE(may_report(1, 4)) << "worker 0 has it";
+  EXPECT_FALSE(may_report(0, 8)) << "nobody has it";
+  EXPECT_TRUE(may_report(1, 3)) << "applied before this queue existed";
+  EXPECT_FALSE(may_report(7, 4)) << "never heard of";
+  queue.Done(WorkerTask(0), std::vector<int64_t>{4}, kStart);
+  EXPECT_TRUE(may_report(0, 4)) << "sent again on a new stream";
+  // What a lost worker had, until others have done it and after that.
+  queue.Drop(WorkerTask(0));
+  EXPECT_TRUE(may_report(0, 5));
+  EXPECT_FALSE(may_report(1, 5));
+  ASSERT_EQ(Grant(&queue, 1, 1, 1), (std::vector<int64_t>{5}));
+  EXPECT_TRUE(may_report(0, 5));
+  EXPECT_TRUE(may_report(1, 5));
+  EXPECT_FALSE(may_report(0, 7));
+  // What it gave back, it has not done.
+  ASSERT_EQ(Grant(&queue, 1, 2, 1), (std::vector<int64_t>{6, 8}));
+  proto::Split split;
+  split.set_first(8);
+  split.set_stride(1);
+  split.set_count(1);
+  queue.Return(WorkerTask(1), {split});
+  EXPECT_FALSE(may_report(1, 8));
+  // It had this lease before the coordinator restarted, and another worker has it now.
+  split.set_first(6);
+  queue.Adopt(WorkerTask(2), {split});
+  EXPECT_TRUE(may_report(2, 6));
+}
+
 TEST(SplitQueueTest, NonsensicalSplitsAreIgnored) {
   SplitQueue queue(Options(10, 10), BatchRanges(0, 10));
   std::vector<proto::Split> nonsense(4);

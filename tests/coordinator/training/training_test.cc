@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "tests/coordinator/training/training_fixture.h"
@@ -44,6 +46,59 @@ TEST_F(TrainingTest, OldGenerationsAndStrangersAreNotHeard) {
   reply.set_generation(0);
   training_->OnCut(0, reply);
   EXPECT_FALSE(training_->finished());
+}
+
+// A faulty worker, or somebody who pretends to be one, changes nothing.
+TEST_F(TrainingTest, ForgedResultsAreRefusedAndCounted) {
+  plan_.set_validation_examples(20);
+  Start();
+  ASSERT_EQ(Granted(Report(0, {}, 5)), (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  proto::BatchRecord good;
+  good.set_batch(0);
+  good.set_examples(10);
+  good.set_loss(1);
+  const auto forged = [&](auto change) {
+    proto::BatchRecord record = good;
+    change(&record);
+    return record;
+  };
+  const std::map<std::string, proto::BatchRecord> records = {
+      {"of another worker's batch", forged([](auto* record) { record->set_batch(1); })},
+      {"of a batch that nobody has", forged([](auto* record) { record->set_batch(9); })},
+      {"of no batch", forged([](auto* record) { record->set_batch(20); })},
+      {"of a negative batch", forged([](auto* record) { record->set_batch(-1); })},
+      {"without examples", forged([](auto* record) { record->set_examples(0); })},
+      {"with a metric that the job lacks", forged([](auto* record) { record->add_metrics(1); })},
+      {"with sums of no metric", forged([](auto* record) { record->add_metric_states(); })},
+      {"rejected", forged([](auto* record) {
+         record->set_batch(1);
+         record->set_rejected(true);
+       })},
+  };
+  for (const auto& [name, record] : records) {
+    SCOPED_TRACE(name);
+    proto::WorkReport report;
+    report.set_generation(1);
+    *report.add_batches() = record;
+    Outbox outbox;
+    training_->OnWork(WorkerTask(1), report, now_, &outbox);
+    ASSERT_EQ(outbox.refused.size(), 1u);
+    EXPECT_EQ(outbox.refused[0].task, WorkerTask(1));
+    EXPECT_EQ(history_->NewestMeans().batches, 0);
+    EXPECT_EQ(training_->failure(), "");
+    proto::JobStatus status;
+    training_->FillStatus(now_.monotonic, &status);
+    EXPECT_EQ(status.batches_done(), 0);
+  }
+  // The honest results in the same report count.
+  proto::WorkReport report;
+  report.set_generation(1);
+  *report.add_batches() = good;
+  *report.add_batches() = records.at("of a batch that nobody has");
+  Outbox outbox;
+  training_->OnWork(WorkerTask(0), report, now_, &outbox);
+  EXPECT_EQ(outbox.refused.size(), 1u);
+  EXPECT_EQ(history_->NewestMeans().batches, 1);
 }
 
 TEST_F(TrainingTest, TheWorkOfAWorkerThatIsGoneGoesToTheOthers) {
