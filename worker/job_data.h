@@ -45,11 +45,6 @@ absl::StatusOr<std::vector<proto::DataFiles>> FingerprintValidation(const proto:
                                                                     const nn::Model& model,
                                                                     bool needs_labels);
 
-// Reads all of the job's data once, before the job starts, or a part of the files for a survey. The
-// reply has the number of examples and everything that depends on the data and must be the same on
-// all workers: vocabularies, means and the rows for validation. Errors are in the reply.
-proto::InspectReply InspectJob(const proto::Inspect& inspect, const DataStorage::Options& storage);
-
 }  // namespace cairn::worker
 
 #endif  // CAIRN_WORKER_JOB_DATA_H_

@@ -14,6 +14,7 @@
 #include "job/job_plan.h"
 #include "worker/inference.h"
 #include "worker/job_data.h"
+#include "worker/job_inspection.h"
 
 namespace cairn::worker {
 namespace {

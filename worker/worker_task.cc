@@ -11,6 +11,7 @@
 #include "common/logging.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
+#include "worker/job_inspection.h"
 
 namespace cairn::worker {
 namespace {

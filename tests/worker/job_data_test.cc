@@ -10,6 +10,7 @@
 #include "tests/worker/data/data_files.h"
 #include "tests/worker/data/tfrecord/example_bytes.h"
 #include "tests/worker/line_plan.h"
+#include "worker/job_inspection.h"
 
 namespace cairn::worker {
 namespace {
@@ -18,17 +19,6 @@ using cairn::testing::NpyBytes;
 using cairn::testing::Raw;
 using cairn::testing::WriteDataFile;
 using ::testing::HasSubstr;
-
-TEST(JobDataTest, InspectionCountsTheExamplesOfBothSources) {
-  const proto::InspectReply reply =
-      InspectJob(InspectOf(CountingPlan({.batches_per_epoch = 5, .validation = true})), {});
-  EXPECT_EQ(reply.error(), "");
-  EXPECT_EQ(reply.job_id(), 7u);
-  EXPECT_EQ(reply.examples(), 20);
-  EXPECT_EQ(reply.validation_examples(), 20);
-  EXPECT_EQ(reply.data().train_files_size(), 2);
-  EXPECT_EQ(reply.data().validation_files_size(), 2);
-}
 
 TEST(JobDataTest, RowsAreChosenBeforeTheValidationFraction) {
   const proto::JobPlan plan =
@@ -76,16 +66,6 @@ TEST(JobDataTest, PredictionsAreOfAllRowsAndKeepWindows) {
   }
 }
 
-TEST(JobDataTest, AFilterThatKeepsNoRowOfACsvFileIsNamed) {
-  const std::string csv = Quoted(WriteDataFile("none.csv", "x,y\n1,0\n"));
-  const proto::JobPlan plan =
-      LinePlan(R"({"train": {"csv": {"files": [)" + csv +
-               R"(], "features": [{"name": "x"}], "labels": [{"name": "y"}]},
-                  "pipeline": [{"filter": "x > 1"}, {"take": 1}]}})");
-  EXPECT_EQ(InspectJob(InspectOf(plan), {}).error(),
-            "job field train.csv: no row is left for which \"filter\" is true");
-}
-
 TEST(JobDataTest, AMixtureHasTheRowsOfItsSourcesByTheirWeights) {
   const proto::JobPlan plan =
       Planned(LinePlan(R"({"train": )" + MixOf(R"(, "weight": 1)", R"(, "weight": 1)") +
@@ -114,37 +94,6 @@ TEST(JobDataTest, SomeSourcesOfAMixtureMayHaveSampleWeights) {
   std::vector<float> read(4);
   ASSERT_TRUE(data.train->ReadWeights({0, 1, 2, 5}, read.data()).ok());
   EXPECT_EQ(read, (std::vector<float>{1, 1, 0.5, 2}));
-}
-
-TEST(JobDataTest, WhatSourcesOfAMixtureMustShareIsNotFoundInOne) {
-  const auto error_of = [](const std::string& csv) {
-    const std::string file = Quoted(WriteDataFile("m.csv", "x,y\n1,a\n,b\n"));
-    const auto plan = LinePlan(R"({"train": {"mix": [{"source": {"csv": {"files": [)" + file +
-                               "], " + csv + "}}}]}}");
-    return InspectJob(InspectOf(plan), {}).error();
-  };
-  EXPECT_EQ(error_of(R"("labels": [{"name": "x"}])"),
-            "job field train: mix[0]: name the columns in \"features\": all sources of a mixture "
-            "share them");
-  EXPECT_EQ(
-      error_of(R"("features": [{"name": "x"}], "labels": [{"name": "y", "categorical": true}])"),
-      "job field train: mix[0]: list the \"vocabulary\" of \"y\": all sources of a mixture share "
-      "it");
-  EXPECT_EQ(
-      error_of(R"("features": [{"name": "x", "missing": {"name": "mean"}}],
-                        "labels": [{"name": "y", "vocabulary": ["a", "b"]}])"),
-      "job field train: mix[0]: replace missing values of \"x\" by a number: all sources of a "
-      "mixture share it");
-  EXPECT_NE(
-      error_of(R"("features": [{"name": "x"}], "labels": [{"name": "y", "vocabulary": ["a"]}])")
-          .find("job field train: mix[0]: data file "),
-      std::string::npos);
-  const auto texts = LinePlan(R"({"train": {"mix": [{"source": {"text": {"files": [)" +
-                              Quoted(WriteDataFile("m.txt", "a\tone two\n")) +
-                              R"(], "class_names": ["a"], "text_vectorization": {}}}}]}})");
-  EXPECT_EQ(InspectJob(InspectOf(texts), {}).error(),
-            "job field train: mix[0]: list the \"vocabulary\" of \"text_vectorization\": all "
-            "sources of a mixture share it");
 }
 
 TEST(JobDataTest, AMixtureThatWasNotPlannedHasThePlanOfTheJob) {
@@ -334,57 +283,11 @@ TEST(JobDataTest, DamagedRecordsOfAPlannedZipAreThoseOfThePlan) {
   EXPECT_EQ(LabelsOf(*data.train), (std::vector<float>{0, 1, 2, 4}));
 }
 
-TEST(JobDataTest, RowsBeyondTheDataAreRefused) {
-  const proto::InspectReply reply =
-      InspectJob(InspectOf(LinePlan(TenNumbers(R"(, "rows": [2, 11]})"))), {});
-  EXPECT_EQ(reply.error(),
-            "job field train.npy: \"rows\": [2, 11] are not among the 10 rows of the data; the end "
-            "is at most 10");
-}
-
-TEST(JobDataTest, OnlyChosenRowsDecideVocabulariesAndMeans) {
-  const std::string csv = Quoted(WriteDataFile("rows.csv", "x,k,y\n9,c,0\n1,b,0\n,a,0\n3,b,0\n"));
-  proto::JobPlan plan = LinePlan(
-      R"({"train": {"csv": {"files": [)" + csv +
-      R"(], "labels": [{"name": "y"}], "features": [{"name": "x", "missing": {"name": "mean"}}]}, )"
-      R"("rows": [1, 4]}})");
-  const proto::InspectReply reply = InspectJob(InspectOf(plan), {});
-  EXPECT_EQ(reply.error(), "");
-  ASSERT_EQ(reply.data().fills_size(), 1);
-  EXPECT_EQ(reply.data().fills(0).value(), 2);
-  EXPECT_EQ(reply.examples(), 3);
-}
-
-TEST(JobDataTest, OnlyRowsOfThePipelineDecideVocabulariesAndMeans) {
-  const std::string csv =
-      Quoted(WriteDataFile("steps.csv", "x,k,y\n9,c,0\n1,b,0\n,a,0\n70,z,0\n3,b,0\n50,a,0\n"));
-  const proto::JobPlan plan = LinePlan(R"({"train": {"csv": {"files": [)" + csv +
-                                       R"(], "labels": [{"name": "k", "categorical": true}],
-         "features": [{"name": "x", "missing": {"name": "mean"}}]},
-         "pipeline": [{"filter": "k <> 'z'"}, {"skip": 1}]}, "validation_fraction": 0.25})");
-  const proto::InspectReply reply = InspectJob(InspectOf(plan), {});
-  EXPECT_EQ(reply.error(), "");
-  ASSERT_EQ(reply.data().fills_size(), 1);
-  EXPECT_EQ(reply.data().fills(0).value(), 2);
-  EXPECT_EQ(reply.examples(), 3);
-  EXPECT_EQ(reply.validation_examples(), 1);
-  ASSERT_EQ(reply.data().vocabularies_size(), 1);
-  EXPECT_THAT(reply.data().vocabularies(0).names(), ::testing::ElementsAre("a", "b", "c"));
-}
-
 TEST(JobDataTest, ValidationStepsKeepTheFirstBatches) {
   proto::JobPlan plan = Planned(LinePlan(TenNumbers(R"(}, "validation_fraction": 0.5)")));
   plan.mutable_job()->set_validation_steps(1);
   plan.set_validation_examples(2);  // As MakeJobPlan does for batches of 2.
   EXPECT_EQ(InputsOf(*Open(plan).validation), (std::vector<float>{5, 6}));
-}
-
-TEST(JobDataTest, InspectionSaysWhichSourceIsWrong) {
-  proto::Inspect inspect = InspectOf(CountingPlan({.validation = true}));
-  inspect.mutable_job()->mutable_validation()->mutable_npy()->set_features(0, "/gone.npy");
-  const proto::InspectReply reply = InspectJob(inspect, {});
-  EXPECT_THAT(reply.error(), ::testing::StartsWith("job field validation.npy: "));
-  EXPECT_THAT(reply.error(), HasSubstr("/gone.npy"));
 }
 
 TEST(JobDataTest, ValidationDataOfAnotherPlaceHaveItsName) {
@@ -394,23 +297,6 @@ TEST(JobDataTest, ValidationDataOfAnotherPlaceHaveItsName) {
                                 /*train=*/false, /*validation=*/true, "--data");
   EXPECT_THAT(std::string(data.status().message()),
               ::testing::StartsWith("--data: cannot read data file /gone.npy: "));
-}
-
-// Both the survey, which looks for names and means, and the reading find something.
-TEST(JobDataTest, InspectionSaysAllThatIsWrongWithACsvFile) {
-  const std::string train = WriteDataFile("wrong.csv", "x,y\n1,a\n\"2,5\",b\n3\n4,a\n,\n");
-  const proto::JobPlan plan = LinePlan(R"({"train": {"csv": {"files": [)" + Quoted(train) + R"(],
-      "features": [{"name": "x", "missing": {"name": "mean"}}, {"name": "z"}],
-      "labels": [{"name": "y", "categorical": true}]}}, "validation_fraction": 0.5})");
-  EXPECT_EQ(InspectJob(InspectOf(plan), {}).error(),
-            "job field train.csv: the model's input 'in' takes 1 value per example, the data give "
-            "2: columns \"x\", \"z\"; data file " +
-                train +
-                ": 4 problems: (1) it has no column \"z\"; it has \"x\", \"y\"; (2) line 3, column "
-                "\"x\": \"2,5\" looks like a number with a decimal comma; numbers have a decimal "
-                "point: write 2.5; (3) line 4: 1 field where the first line has 2; is the "
-                "delimiter another, or a quote missing?; (4) line 6, column \"y\": \"\" is a "
-                "missing value; leave the line out, or set \"missing\": \"NAME\"");
 }
 
 TEST(JobDataTest, WithoutValidationThereIsNone) {
@@ -450,18 +336,6 @@ TEST(JobDataTest, ARandomFractionIsDisjointAndTheSeedsAlone) {
   all.insert(all.end(), one.second.begin(), one.second.end());
   std::sort(all.begin(), all.end());
   EXPECT_EQ(all, (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
-}
-
-TEST(JobDataTest, AFractionThatLeavesNothingIsRefused) {
-  const auto refusal = [](const char* fraction) {
-    return InspectJob(InspectOf(LinePlan(
-                          TenNumbers(R"(}, "validation_fraction": )" + std::string(fraction)))),
-                      {})
-        .error();
-  };
-  EXPECT_EQ(
-      refusal("0.95"),
-      "job field train.npy: validation_fraction: 0.95 of 10 examples leaves none for training");
 }
 
 TEST(JobDataTest, StatisticsAreOfTheTrainingRowsAndHoldForValidationToo) {
@@ -510,55 +384,6 @@ TEST(JobDataTest, ANormalizedInputLeavesTheOtherInputsAndSourcesAsTheyAre) {
   EXPECT_EQ(first(*data.train, 1), 100);
   EXPECT_EQ(first(*data.validation, 0), 0);
   EXPECT_EQ(first(*data.validation, 1), 100);
-}
-
-TEST(JobDataTest, StepsAreCheckedOnNormalizedValues) {
-  const auto error_of = [](int first, const std::string& cast) {
-    const std::string numbers = NumbersFrom(first, 10);
-    return InspectJob(InspectOf(LinePlan(R"({"train": )" + numbers +
-                                         R"(, "pipeline": [{"normalize": {}}, {"cast": ")" + cast +
-                                         R"("}]}})")),
-                      {})
-        .error();
-  };
-  // The normalized values are from -4.5 / sqrt(8.25), about -1.57, to 1.57.
-  EXPECT_EQ(error_of(1000, "int8"), "");
-  EXPECT_THAT(error_of(100, "uint8"), HasSubstr("row 0: pipeline step \"cast\": the value -1 does "
-                                                "not fit into uint8"));
-}
-
-TEST(JobDataTest, StepsOfTfrecordAreCheckedBeforeTheJobStarts) {
-  using namespace cairn::testing;  // NOLINT
-  const std::string file = WriteDataFile(
-      "steps.tfrecord",
-      RecordBytes(ExampleBytes({{"x", FloatsFeature({1})}, {"y", FloatsFeature({0})}})));
-  const auto error_of = [&](const std::string& deviation, bool is_whole) {
-    proto::JobPlan plan = LinePlan(R"({"train": {"tfrecord": {"files": [)" + Quoted(file) +
-                                   R"(], "features": [{"name": "x"}], "labels": [{"name": "y"}]},
-                    "pipeline": [{"normalize": {"mean": [0], "deviation": [)" +
-                                   deviation + "]}}]}}");
-    if (is_whole) {
-      *plan.mutable_model() = nn::testing::SpecOf(
-          {{"in", "InputLayer", R"({"batch_shape": [null, 1], "dtype": "int32"})"},
-           {"ids", "Embedding", R"({"input_dim": 4, "output_dim": 1})"},
-           {"out", "Flatten"}});
-    }
-    return InspectJob(InspectOf(plan), {}).error();
-  };
-  EXPECT_EQ(error_of("2", false), "");
-  EXPECT_EQ(error_of("0.5", true), "");
-  EXPECT_THAT(error_of("2", true), ::testing::EndsWith("the value 0.5 is not a whole number"));
-  EXPECT_THAT(error_of("1e-45", false),
-              HasSubstr("after the pipeline, element 0 is inf, not a finite float32"));
-}
-
-TEST(JobDataTest, ValidationTakesStatisticsOnlyOfInputsThatTrainingMeasures) {
-  const proto::JobPlan plan =
-      TwoInputsPlan(R"({"normalize": {}, "input": "a"})", R"({"normalize": {}, "input": "b"})");
-  EXPECT_THAT(InspectJob(InspectOf(plan), {}).error(),
-              ::testing::MatchesRegex("job field validation.npy: data file .*b.npy: pipeline "
-                                      "step \"normalize\" has no numbers, and the training data .*"
-                                      "at the input 'b'; give .*"));
 }
 
 TEST(JobDataTest, CsvMeansAndVocabulariesOfTrainingHoldForValidation) {

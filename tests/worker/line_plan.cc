@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/nn/test_model.h"
 #include "tests/worker/data/data_files.h"
+#include "worker/job_inspection.h"
 #include "worker/job_model.h"
 
 namespace cairn::worker {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/plural.h"
 #include "common/status_macros.h"
 #include "job/data_source.h"
 #include "worker/data/csv/csv_encoder.h"
@@ -59,7 +60,7 @@ absl::Status CheckDamagedRows(int64_t damaged, int64_t most, std::vector<std::st
   const size_t more = errors.size() - std::min(errors.size(), kShown);
   errors.resize(errors.size() - more);
   return absl::InvalidArgumentError(absl::StrCat(
-      damaged, " damaged records, \"skip_damaged\" allows ", most, ": ",
+      Plural(damaged, "damaged record"), ", \"skip_damaged\" allows ", most, ": ",
       absl::StrJoin(errors, "; "), more > 0 ? absl::StrCat("; and in ", more, " more files") : ""));
 }
 

@@ -1,3 +1,5 @@
+#include "worker/job_sources.h"
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -14,6 +16,7 @@
 #include "worker/data/batch_loader.h"
 #include "worker/data/files/read_at.h"
 #include "worker/job_data.h"
+#include "worker/job_inspection.h"
 
 namespace cairn::worker {
 namespace {
@@ -25,13 +28,13 @@ using ::testing::HasSubstr;
 
 // Which files of a job's data are opened, when, and that they are those that were inspected.
 
-TEST(JobFilesTest, OtherFilesThanTheInspectedOnesAreRefused) {
+TEST(JobSourcesTest, OtherFilesThanTheInspectedOnesAreRefused) {
   const proto::JobPlan plan = Planned(LinePlan(TenNumbers("}")));
   WriteDataFile("ten.npy", NpyBytes("<f4", "(10, 1)", Raw(std::vector<float>(10, 1.0f))));
   EXPECT_THAT(OpenError(plan), HasSubstr("ten.npy: it is not the one that was inspected"));
 }
 
-TEST(JobFilesTest, FilesOfAnInferenceHaveFingerprintsUnlessThePlanHasThem) {
+TEST(JobSourcesTest, FilesOfAnInferenceHaveFingerprintsUnlessThePlanHasThem) {
   const auto fingerprints = [](const proto::JobPlan& plan, bool needs_labels) {
     const auto model = *nn::Model::Create(plan.model());
     auto files = FingerprintValidation(plan, *model, needs_labels);
@@ -62,7 +65,7 @@ TEST(JobFilesTest, FilesOfAnInferenceHaveFingerprintsUnlessThePlanHasThem) {
   EXPECT_TRUE(fingerprints(Planned(mixed), /*needs_labels=*/true).empty());
 }
 
-TEST(JobFilesTest, TheFingerprintsOfManyFilesAreFew) {
+TEST(JobSourcesTest, TheFingerprintsOfManyFilesAreFew) {
   std::string names;
   for (int i = 0; i < 300; ++i) {
     const std::string name = absl::StrCat("many", i, ".npy");
@@ -83,7 +86,7 @@ TEST(JobFilesTest, TheFingerprintsOfManyFilesAreFew) {
   EXPECT_EQ(after->front().fingerprint(), files->front().fingerprint());
 }
 
-TEST(JobFilesTest, MoreFilesThanWereInspectedAreRefused) {
+TEST(JobSourcesTest, MoreFilesThanWereInspectedAreRefused) {
   const std::string folder = ::testing::TempDir();
   for (const char* name : {"many1.csv", "many2.csv"}) WriteDataFile(name, "x,y\n1,2\n");
   std::remove((folder + "/many3.csv").c_str());
@@ -112,7 +115,7 @@ std::string TwentyFiles() {
          R"(], "features": [{"name": "x"}], "labels": [{"name": "y"}]}})";
 }
 
-TEST(JobFilesTest, OnlyFilesWhoseExamplesAreReadAreOpened) {
+TEST(JobSourcesTest, OnlyFilesWhoseExamplesAreReadAreOpened) {
   const proto::JobPlan plan =
       Planned(LinePlan(TwentyFiles() + R"(, "validation_fraction": 0.25})"));
   EXPECT_EQ(plan.examples(), 45);
@@ -130,7 +133,7 @@ TEST(JobFilesTest, OnlyFilesWhoseExamplesAreReadAreOpened) {
   EXPECT_EQ(FilesOpened() - before, 4 * five);
 }
 
-TEST(JobFilesTest, TheLoaderOpensTheFileOfALaterBatchMeanwhile) {
+TEST(JobSourcesTest, TheLoaderOpensTheFileOfALaterBatchMeanwhile) {
   const proto::JobPlan plan = Planned(LinePlan(TwentyFiles() + "}"));
   const JobData data = Open(plan);
   const auto read = [&](int64_t batch, std::optional<int64_t> later) {
@@ -150,7 +153,7 @@ TEST(JobFilesTest, TheLoaderOpensTheFileOfALaterBatchMeanwhile) {
   EXPECT_EQ(InputsOf(*data.train)[30], 30.0f);
 }
 
-TEST(JobFilesTest, AFileThatCannotBeOpenedAheadIsAnErrorOnlyOfItsBatch) {
+TEST(JobSourcesTest, AFileThatCannotBeOpenedAheadIsAnErrorOnlyOfItsBatch) {
   const proto::JobPlan plan = Planned(LinePlan(TwentyFiles() + "}"));
   const JobData data = Open(plan);
   std::filesystem::remove(::testing::TempDir() + "/many-k.tfrecord");
@@ -186,7 +189,7 @@ proto::DataSurvey SurveyOf(const proto::JobPlan& plan, uint32_t parts) {
   return all;
 }
 
-TEST(JobFilesTest, FilesThatAreInspectedInPartsGiveTheSamePlan) {
+TEST(JobSourcesTest, FilesThatAreInspectedInPartsGiveTheSamePlan) {
   const std::string files = TwentyFiles();
   std::ifstream file(::testing::TempDir() + "/many-f.tfrecord", std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
@@ -212,7 +215,7 @@ TEST(JobFilesTest, FilesThatAreInspectedInPartsGiveTheSamePlan) {
   }
 }
 
-TEST(JobFilesTest, AnInspectionThatKnowsAllPartsOpensNoFile) {
+TEST(JobSourcesTest, AnInspectionThatKnowsAllPartsOpensNoFile) {
   const proto::JobPlan plan = LinePlan(TwentyFiles() + "}");
   proto::Inspect inspect = InspectOf(plan);
   *inspect.mutable_survey() = SurveyOf(plan, 4);
@@ -221,18 +224,22 @@ TEST(JobFilesTest, AnInspectionThatKnowsAllPartsOpensNoFile) {
   EXPECT_EQ(FilesOpened(), before);
 }
 
-TEST(JobFilesTest, FilesThatChangeWhileTheyAreInspectedAreRefused) {
+TEST(JobSourcesTest, FilesThatChangeWhileTheyAreInspectedAreRefused) {
   const proto::JobPlan plan = LinePlan(TwentyFiles() + "}");
   proto::Inspect inspect = InspectOf(plan);
   *inspect.mutable_survey() = SurveyOf(plan, 4);
   WriteDataFile("many-z.tfrecord", "");
   EXPECT_EQ(InspectJob(inspect, {}).error(),
-            "job field train.tfrecord: the data files were changed while they were inspected: "
-            "there were 20, now there are 21");
-  std::filesystem::remove(::testing::TempDir() + "/many-z.tfrecord");
+            "job field train.tfrecord: the data files were changed while they were inspected, or "
+            "this worker sees others: it has 21 files, and 20 were inspected");
+  const std::string folder = ::testing::TempDir();
+  std::filesystem::remove(folder + "/many-z.tfrecord");
+  std::filesystem::rename(folder + "/many-b.tfrecord", folder + "/many-z.tfrecord");
+  EXPECT_THAT(InspectJob(inspect, {}).error(), HasSubstr("it has 20 files with other names"));
+  std::filesystem::rename(folder + "/many-z.tfrecord", folder + "/many-b.tfrecord");
 }
 
-TEST(JobFilesTest, MoreDamagedRecordsInAllPartsThanAreAllowedAreRefused) {
+TEST(JobSourcesTest, MoreDamagedRecordsInAllPartsThanAreAllowedAreRefused) {
   const proto::JobPlan plan = LinePlan(TwentyFiles() + "}");
   proto::Inspect inspect = InspectOf(plan);
   *inspect.mutable_survey() = SurveyOf(plan, 4);
@@ -244,7 +251,7 @@ TEST(JobFilesTest, MoreDamagedRecordsInAllPartsThanAreAllowedAreRefused) {
       "first");
 }
 
-TEST(JobFilesTest, OnlyDivisibleFilesAreInspectedInParts) {
+TEST(JobSourcesTest, OnlyDivisibleFilesAreInspectedInParts) {
   proto::Inspect inspect = InspectOf(LinePlan(TenNumbers("}")));
   inspect.set_parts(2);
   EXPECT_THAT(InspectJob(inspect, {}).error(), HasSubstr("there is no part 0 of 2"));
@@ -254,7 +261,7 @@ TEST(JobFilesTest, OnlyDivisibleFilesAreInspectedInParts) {
   EXPECT_THAT(InspectJob(inspect, {}).error(), HasSubstr("there is no part 2 of 2"));
 }
 
-TEST(JobFilesTest, AnIndexedFileOfAnotherSizeIsNotTheOneThatWasInspected) {
+TEST(JobSourcesTest, AnIndexedFileOfAnotherSizeIsNotTheOneThatWasInspected) {
   const proto::JobPlan plan = Planned(LinePlan(TwentyFiles() + "}"));
   WriteDataFile("many-c.tfrecord", "");
   EXPECT_THAT(OpenError(plan), HasSubstr("many-c.tfrecord: it has 0 bytes, and had "));

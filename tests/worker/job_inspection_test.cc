@@ -1,0 +1,285 @@
+#include "worker/job_inspection.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/data_inspection.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/worker/counting_plan.h"
+#include "tests/worker/data/data_files.h"
+#include "tests/worker/data/tfrecord/example_bytes.h"
+#include "tests/worker/line_plan.h"
+#include "worker/data/files/read_at.h"
+
+namespace cairn::worker {
+namespace {
+
+using cairn::testing::WriteDataFile;
+using ::testing::HasSubstr;
+
+TEST(JobInspectionTest, InspectionCountsTheExamplesOfBothSources) {
+  const proto::InspectReply reply =
+      InspectJob(InspectOf(CountingPlan({.batches_per_epoch = 5, .validation = true})), {});
+  EXPECT_EQ(reply.error(), "");
+  EXPECT_EQ(reply.job_id(), 7u);
+  EXPECT_EQ(reply.examples(), 20);
+  EXPECT_EQ(reply.validation_examples(), 20);
+  EXPECT_EQ(reply.data().train_files_size(), 2);
+  EXPECT_EQ(reply.data().validation_files_size(), 2);
+}
+
+TEST(JobInspectionTest, AFilterThatKeepsNoRowOfACsvFileIsNamed) {
+  const std::string csv = Quoted(WriteDataFile("none.csv", "x,y\n1,0\n"));
+  const proto::JobPlan plan =
+      LinePlan(R"({"train": {"csv": {"files": [)" + csv +
+               R"(], "features": [{"name": "x"}], "labels": [{"name": "y"}]},
+                  "pipeline": [{"filter": "x > 1"}, {"take": 1}]}})");
+  EXPECT_EQ(InspectJob(InspectOf(plan), {}).error(),
+            "job field train.csv: no row is left for which \"filter\" is true");
+}
+
+TEST(JobInspectionTest, WhatSourcesOfAMixtureMustShareIsNotFoundInOne) {
+  const auto error_of = [](const std::string& csv) {
+    const std::string file = Quoted(WriteDataFile("m.csv", "x,y\n1,a\n,b\n"));
+    const auto plan = LinePlan(R"({"train": {"mix": [{"source": {"csv": {"files": [)" + file +
+                               "], " + csv + "}}}]}}");
+    return InspectJob(InspectOf(plan), {}).error();
+  };
+  EXPECT_EQ(error_of(R"("labels": [{"name": "x"}])"),
+            "job field train: mix[0]: name the columns in \"features\": all sources of a mixture "
+            "share them");
+  EXPECT_EQ(
+      error_of(R"("features": [{"name": "x"}], "labels": [{"name": "y", "categorical": true}])"),
+      "job field train: mix[0]: list the \"vocabulary\" of \"y\": all sources of a mixture share "
+      "it");
+  EXPECT_EQ(
+      error_of(R"("features": [{"name": "x", "missing": {"name": "mean"}}],
+                        "labels": [{"name": "y", "vocabulary": ["a", "b"]}])"),
+      "job field train: mix[0]: replace missing values of \"x\" by a number: all sources of a "
+      "mixture share it");
+  EXPECT_NE(
+      error_of(R"("features": [{"name": "x"}], "labels": [{"name": "y", "vocabulary": ["a"]}])")
+          .find("job field train: mix[0]: data file "),
+      std::string::npos);
+  const auto texts = LinePlan(R"({"train": {"mix": [{"source": {"text": {"files": [)" +
+                              Quoted(WriteDataFile("m.txt", "a\tone two\n")) +
+                              R"(], "class_names": ["a"], "text_vectorization": {}}}}]}})");
+  EXPECT_EQ(InspectJob(InspectOf(texts), {}).error(),
+            "job field train: mix[0]: list the \"vocabulary\" of \"text_vectorization\": all "
+            "sources of a mixture share it");
+}
+
+TEST(JobInspectionTest, RowsBeyondTheDataAreRefused) {
+  const proto::InspectReply reply =
+      InspectJob(InspectOf(LinePlan(TenNumbers(R"(, "rows": [2, 11]})"))), {});
+  EXPECT_EQ(reply.error(),
+            "job field train.npy: \"rows\": [2, 11] are not among the 10 rows of the data; the end "
+            "is at most 10");
+}
+
+TEST(JobInspectionTest, OnlyChosenRowsDecideVocabulariesAndMeans) {
+  const std::string csv = Quoted(WriteDataFile("rows.csv", "x,k,y\n9,c,0\n1,b,0\n,a,0\n3,b,0\n"));
+  proto::JobPlan plan = LinePlan(
+      R"({"train": {"csv": {"files": [)" + csv +
+      R"(], "labels": [{"name": "y"}], "features": [{"name": "x", "missing": {"name": "mean"}}]}, )"
+      R"("rows": [1, 4]}})");
+  const proto::InspectReply reply = InspectJob(InspectOf(plan), {});
+  EXPECT_EQ(reply.error(), "");
+  ASSERT_EQ(reply.data().fills_size(), 1);
+  EXPECT_EQ(reply.data().fills(0).value(), 2);
+  EXPECT_EQ(reply.examples(), 3);
+}
+
+TEST(JobInspectionTest, OnlyRowsOfThePipelineDecideVocabulariesAndMeans) {
+  const std::string csv =
+      Quoted(WriteDataFile("steps.csv", "x,k,y\n9,c,0\n1,b,0\n,a,0\n70,z,0\n3,b,0\n50,a,0\n"));
+  const proto::JobPlan plan = LinePlan(R"({"train": {"csv": {"files": [)" + csv +
+                                       R"(], "labels": [{"name": "k", "categorical": true}],
+         "features": [{"name": "x", "missing": {"name": "mean"}}]},
+         "pipeline": [{"filter": "k <> 'z'"}, {"skip": 1}]}, "validation_fraction": 0.25})");
+  const proto::InspectReply reply = InspectJob(InspectOf(plan), {});
+  EXPECT_EQ(reply.error(), "");
+  ASSERT_EQ(reply.data().fills_size(), 1);
+  EXPECT_EQ(reply.data().fills(0).value(), 2);
+  EXPECT_EQ(reply.examples(), 3);
+  EXPECT_EQ(reply.validation_examples(), 1);
+  ASSERT_EQ(reply.data().vocabularies_size(), 1);
+  EXPECT_THAT(reply.data().vocabularies(0).names(), ::testing::ElementsAre("a", "b", "c"));
+}
+
+TEST(JobInspectionTest, InspectionSaysWhichSourceIsWrong) {
+  proto::Inspect inspect = InspectOf(CountingPlan({.validation = true}));
+  inspect.mutable_job()->mutable_validation()->mutable_npy()->set_features(0, "/gone.npy");
+  const proto::InspectReply reply = InspectJob(inspect, {});
+  EXPECT_THAT(reply.error(), ::testing::StartsWith("job field validation.npy: "));
+  EXPECT_THAT(reply.error(), HasSubstr("/gone.npy"));
+}
+
+// Both the survey, which looks for names and means, and the reading find something.
+TEST(JobInspectionTest, InspectionSaysAllThatIsWrongWithACsvFile) {
+  const std::string train = WriteDataFile("wrong.csv", "x,y\n1,a\n\"2,5\",b\n3\n4,a\n,\n");
+  const proto::JobPlan plan = LinePlan(R"({"train": {"csv": {"files": [)" + Quoted(train) + R"(],
+      "features": [{"name": "x", "missing": {"name": "mean"}}, {"name": "z"}],
+      "labels": [{"name": "y", "categorical": true}]}}, "validation_fraction": 0.5})");
+  EXPECT_EQ(InspectJob(InspectOf(plan), {}).error(),
+            "job field train.csv: the model's input 'in' takes 1 value per example, the data give "
+            "2: columns \"x\", \"z\"; data file " +
+                train +
+                ": 4 problems: (1) it has no column \"z\"; it has \"x\", \"y\"; (2) line 3, column "
+                "\"x\": \"2,5\" looks like a number with a decimal comma; numbers have a decimal "
+                "point: write 2.5; (3) line 4: 1 field where the first line has 2; is the "
+                "delimiter another, or a quote missing?; (4) line 6, column \"y\": \"\" is a "
+                "missing value; leave the line out, or set \"missing\": \"NAME\"");
+}
+
+TEST(JobInspectionTest, AFractionThatLeavesNothingIsRefused) {
+  const auto refusal = [](const char* fraction) {
+    return InspectJob(InspectOf(LinePlan(
+                          TenNumbers(R"(}, "validation_fraction": )" + std::string(fraction)))),
+                      {})
+        .error();
+  };
+  EXPECT_EQ(
+      refusal("0.95"),
+      "job field train.npy: validation_fraction: 0.95 of 10 examples leaves none for training");
+}
+
+TEST(JobInspectionTest, StepsAreCheckedOnNormalizedValues) {
+  const auto error_of = [](int first, const std::string& cast) {
+    const std::string numbers = NumbersFrom(first, 10);
+    return InspectJob(InspectOf(LinePlan(R"({"train": )" + numbers +
+                                         R"(, "pipeline": [{"normalize": {}}, {"cast": ")" + cast +
+                                         R"("}]}})")),
+                      {})
+        .error();
+  };
+  // The normalized values are from -4.5 / sqrt(8.25), about -1.57, to 1.57.
+  EXPECT_EQ(error_of(1000, "int8"), "");
+  EXPECT_THAT(error_of(100, "uint8"), HasSubstr("row 0: pipeline step \"cast\": the value -1 does "
+                                                "not fit into uint8"));
+}
+
+TEST(JobInspectionTest, StepsOfTfrecordAreCheckedBeforeTheJobStarts) {
+  using namespace cairn::testing;  // NOLINT
+  const std::string file = WriteDataFile(
+      "steps.tfrecord",
+      RecordBytes(ExampleBytes({{"x", FloatsFeature({1})}, {"y", FloatsFeature({0})}})));
+  const auto error_of = [&](const std::string& deviation, bool is_whole) {
+    proto::JobPlan plan = LinePlan(R"({"train": {"tfrecord": {"files": [)" + Quoted(file) +
+                                   R"(], "features": [{"name": "x"}], "labels": [{"name": "y"}]},
+                    "pipeline": [{"normalize": {"mean": [0], "deviation": [)" +
+                                   deviation + "]}}]}}");
+    if (is_whole) {
+      *plan.mutable_model() = nn::testing::SpecOf(
+          {{"in", "InputLayer", R"({"batch_shape": [null, 1], "dtype": "int32"})"},
+           {"ids", "Embedding", R"({"input_dim": 4, "output_dim": 1})"},
+           {"out", "Flatten"}});
+    }
+    return InspectJob(InspectOf(plan), {}).error();
+  };
+  EXPECT_EQ(error_of("2", false), "");
+  EXPECT_EQ(error_of("0.5", true), "");
+  EXPECT_THAT(error_of("2", true), ::testing::EndsWith("the value 0.5 is not a whole number"));
+  EXPECT_THAT(error_of("1e-45", false),
+              HasSubstr("after the pipeline, element 0 is inf, not a finite float32"));
+}
+
+TEST(JobInspectionTest, ValidationTakesStatisticsOnlyOfInputsThatTrainingMeasures) {
+  const proto::JobPlan plan =
+      TwoInputsPlan(R"({"normalize": {}, "input": "a"})", R"({"normalize": {}, "input": "b"})");
+  EXPECT_THAT(InspectJob(InspectOf(plan), {}).error(),
+              ::testing::MatchesRegex("job field validation.npy: data file .*b.npy: pipeline "
+                                      "step \"normalize\" has no numbers, and the training data .*"
+                                      "at the input 'b'; give .*"));
+}
+
+// The last reply of an inspection by so many workers.
+proto::InspectReply InspectTogether(const proto::JobPlan& plan, uint32_t workers) {
+  proto::JobRecord record;
+  record.set_job_id(plan.job_id());
+  *record.mutable_model() = plan.model();
+  std::vector<coordinator::TaskId> tasks;
+  for (uint32_t i = 0; i < workers; ++i) tasks.push_back(coordinator::WorkerTask(i));
+  coordinator::DataInspection inspection(1);
+  while (true) {
+    coordinator::Outbox outbox;
+    inspection.Advance(record, plan.job(), tasks, &outbox);
+    if (outbox.commands.empty()) break;
+    for (const auto& sending : outbox.commands) {
+      const uint64_t before = FilesOpened();
+      proto::InspectReply reply = InspectJob(sending.command.inspect(), {});
+      if (inspection.asked_for_all() && workers > 1) {
+        EXPECT_LE(FilesOpened() - before, 1u) << "but for the names of the columns, all is known";
+      }
+      if (inspection.asked_for_all() || !reply.error().empty()) return reply;
+      EXPECT_FALSE(reply.has_data());
+      const absl::Status status = inspection.OnPart(sending.task, reply);
+      EXPECT_TRUE(status.ok()) << status;
+    }
+  }
+  ADD_FAILURE() << "the inspection has no end";
+  return {};
+}
+
+void ExpectSame(const std::string& job) {
+  SCOPED_TRACE(job);
+  const proto::JobPlan plan = LinePlan(job);
+  const proto::InspectReply alone = InspectTogether(plan, 1);
+  ASSERT_EQ(alone.error(), "");
+  EXPECT_GT(alone.examples(), 10);
+  for (const uint32_t workers : {2, 3, 8}) {
+    EXPECT_EQ(InspectTogether(plan, workers).ShortDebugString(), alone.ShortDebugString())
+        << workers << " workers";
+  }
+}
+
+// The names of files of 1, 4, 7, 10 and 13 rows, some of them without a row that is valid.
+std::string CsvFiles(const std::string& damaged_rows) {
+  std::string files;
+  for (int file = 0; file < 5; ++file) {
+    std::string text = "x,y\n";
+    for (int row = 0; row <= 3 * file; ++row) {
+      absl::StrAppend(&text, file * 0.1 + row * row / 7.0, ",", row % 3, "\n");
+    }
+    if (file % 2 == 1) text += damaged_rows;
+    absl::StrAppend(&files, file == 0 ? "" : ", ",
+                    Quoted(WriteDataFile(absl::StrCat("part", file, ".csv"), text)));
+  }
+  return files;
+}
+
+TEST(JobInspectionTest, WorkersTogetherFindInCsvWhatOneFinds) {
+  const std::string csv =
+      R"({"train": {"csv": {"files": [)" + CsvFiles("") + R"(], "labels": [{"name": "y"}]})";
+  for (const char* const more : {
+           R"(, "standardize": true}, "validation_fraction": 0.3, "validation_choice": "random"})",
+           R"(, "pipeline": [{"filter": "x > 0.2"}, {"take": 20}, {"normalize": {}}]}})",
+           R"(, "pipeline": [{"normalize": {}}]}, "validation_fraction": 0.3})",
+           R"(, "pipeline": [{"skip": 3}]}})",
+           R"(}})",
+       }) {
+    ExpectSame(csv + more);
+  }
+}
+
+TEST(JobInspectionTest, WorkersTogetherSkipTheSameDamagedRecords) {
+  for (const char* const more : {R"(, "standardize": true)", ""}) {
+    ExpectSame(R"({"train": {"csv": {"files": [)" + CsvFiles("1,2,3\nabc,1\n") +
+               R"(], "labels": [{"name": "y"}]}, "skip_damaged": 4)" + more + "}}");
+  }
+}
+
+TEST(JobInspectionTest, WorkersTogetherRefuseTooManyDamagedRecords) {
+  const proto::JobPlan plan = LinePlan(R"({"train": {"csv": {"files": [)" + CsvFiles("1,2,3\n") +
+                                       R"(], "labels": [{"name": "y"}]}, "skip_damaged": 1}})");
+  for (const uint32_t workers : {1, 2, 3}) {
+    EXPECT_THAT(InspectTogether(plan, workers).error(),
+                ::testing::HasSubstr("2 damaged records, \"skip_damaged\" allows 1"))
+        << workers;
+  }
+}
+
+}  // namespace
+}  // namespace cairn::worker

@@ -1,0 +1,409 @@
+#include "worker/job_inspection.h"
+
+#include <xxhash.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "common/failpoint.h"
+#include "common/plural.h"
+#include "common/status_macros.h"
+#include "job/data_source.h"
+#include "job/moments.h"
+#include "job/value_steps.h"
+#include "worker/job_model.h"
+#include "worker/job_sources.h"
+
+namespace cairn::worker {
+namespace {
+
+// Two lists of files are the same if this is.
+uint64_t NamesHash(const std::vector<std::string>& names) {
+  uint64_t hash = 0;
+  for (const std::string& name : names) hash = XXH3_64bits_withSeed(name.data(), name.size(), hash);
+  return hash;
+}
+
+class Inspection {
+ public:
+  Inspection(const proto::Inspect& inspect, const JobModel& model,
+             std::shared_ptr<DataStorage> storage, proto::InspectReply* reply)
+      : job_(inspect.job()),
+        model_(model),
+        survey_(inspect.has_survey() ? &inspect.survey() : nullptr),
+        measurement_(inspect.has_measurement() ? &inspect.measurement() : nullptr),
+        storage_(std::move(storage)),
+        reply_(*reply) {}
+
+  absl::StatusOr<bool> Train() {
+    proto::DataPlan& plan = *reply_.mutable_data();
+    if (!job_.train().mix().empty()) {
+      proto::DamagedRecords damaged;
+      CAIRN_ASSIGN_OR_RETURN(const int64_t examples,
+                             Mix(job_.train(), plan.mutable_train_mix(), &damaged));
+      if (damaged.count() > 0) *plan.mutable_train_damaged() = damaged;
+      reply_.set_examples(examples);
+      return true;
+    }
+    if (!job_.train().zip().empty()) return TrainZip(&plan);
+    CAIRN_ASSIGN_OR_RETURN(Dataset data, OpenTraining(&plan));
+    CAIRN_ASSIGN_OR_RETURN(const RowSplit split, SplitRows(job_, data.examples()));
+    reply_.set_examples(split.training);
+    reply_.set_validation_examples(split.rows - split.training);
+    const auto shapes = data.InputShapes();
+    plan.mutable_input_shapes()->Assign(shapes.begin(), shapes.end());
+    if (IsMeasured(job_.train())) {
+      CAIRN_ASSIGN_OR_RETURN(const std::vector<job::Moments> moments,
+                             measurement_ == nullptr ? Measure(data, split, data.all_rows())
+                                                     : MomentsOf(*measurement_));
+      const auto inputs = ResultsOf(moments);
+      plan.mutable_inputs()->Assign(inputs.begin(), inputs.end());
+      data = data.WithStatistics(moments);
+    }
+    // The steps behind one that normalizes take the normalized values. The others have accepted all
+    // parts.
+    CAIRN_RETURN_IF_ERROR(data.CheckSteps(data.all_rows(), measurement_ == nullptr
+                                                               ? Dataset::Inputs::kAll
+                                                               : Dataset::Inputs::kNormalized));
+    return true;
+  }
+
+  // A part of what Train does with the rows, after the survey.
+  absl::StatusOr<proto::DataMeasurement> MeasurePart(uint32_t part, uint32_t parts) {
+    proto::DataPlan plan;
+    CAIRN_ASSIGN_OR_RETURN(const Dataset data, OpenTraining(&plan));
+    CAIRN_ASSIGN_OR_RETURN(const RowSplit split, SplitRows(job_, data.examples()));
+    CAIRN_ASSIGN_OR_RETURN(const Dataset::RowRange rows, RowsOfPart(part, parts, data.examples()));
+    proto::DataMeasurement measurement;
+    measurement.set_part(part);
+    CAIRN_RETURN_IF_ERROR(data.CheckSteps(rows, Dataset::Inputs::kOthers));
+    if (!IsMeasured(job_.train())) return measurement;
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<job::Moments> moments, Measure(data, split, rows));
+    for (const job::Moments& each : moments) *measurement.add_inputs() = each.ToProto();
+    return measurement;
+  }
+
+  absl::StatusOr<bool> Validation() {
+    const proto::DataSource source = job::ValidationSource(job_);
+    proto::DataPlan& plan = *reply_.mutable_data();
+    if (!source.mix().empty()) {
+      proto::DamagedRecords damaged;
+      CAIRN_ASSIGN_OR_RETURN(const int64_t examples,
+                             Mix(source, plan.mutable_validation_mix(), &damaged));
+      if (damaged.count() > 0) *plan.mutable_validation_damaged() = damaged;
+      reply_.set_validation_examples(examples);
+      return true;
+    }
+    if (!source.zip().empty()) {
+      proto::DamagedRecords damaged;
+      CAIRN_ASSIGN_OR_RETURN(const Dataset data, Zip(source, &plan.train_zip(),
+                                                     plan.mutable_validation_zip(), &damaged));
+      if (damaged.count() > 0) *plan.mutable_validation_damaged() = damaged;
+      reply_.set_validation_examples(data.examples());
+      CAIRN_RETURN_IF_ERROR(data.CheckSteps(data.all_rows()));
+      return true;
+    }
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(source, model_));
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
+    plan.mutable_validation_files()->Assign(prints.begin(), prints.end());
+    Findings found;
+    CAIRN_ASSIGN_OR_RETURN(const Dataset data,
+                           OpenSource(source, files, plan, model_.data_model(),
+                                      model_.data_objective(), storage_.get(), nullptr, &found));
+    if (found.damaged.count() > 0) {
+      *plan.mutable_validation_damaged() = WithoutPlaces(found.damaged);
+    }
+    plan.mutable_validation_index()->Assign(found.index.begin(), found.index.end());
+    reply_.set_validation_examples(data.examples());
+    CAIRN_RETURN_IF_ERROR(data.CheckSteps(data.all_rows()));
+    return true;
+  }
+
+ private:
+  // With a survey, only those of other files are computed.
+  absl::StatusOr<std::vector<uint64_t>> FingerprintTraining(const SourceFiles& files) {
+    if (survey_ == nullptr) return FingerprintFiles(files);
+    const auto listed = static_cast<int64_t>(files.features[0].size());
+    if (listed != survey_->files() || NamesHash(files.features[0]) != survey_->names()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the data files were changed while they were inspected, or this worker sees "
+                       "others: it has ",
+                       Plural(listed, "file"),
+                       listed == survey_->files()
+                           ? std::string(" with other names")
+                           : absl::StrCat(", and ", survey_->files(), " were inspected")));
+    }
+    SourceFiles others = files;
+    others.features.clear();
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(others));
+    std::vector<uint64_t> all(survey_->fingerprints().begin(), survey_->fingerprints().end());
+    all.insert(all.end(), prints.begin(), prints.end());
+    return all;
+  }
+
+  static bool IsMeasured(const proto::DataSource& source) {
+    return source.standardize() || absl::c_any_of(source.pipeline(), job::IsMeasured);
+  }
+
+  // Whole files, or parts of files, so that no two workers parse one.
+  absl::StatusOr<Dataset::RowRange> RowsOfPart(uint32_t part, uint32_t parts,
+                                               int64_t examples) const {
+    std::vector<int64_t> ends = {0};
+    for (const proto::IndexedFile& file : survey_->index()) {
+      if (file.part_examples().empty()) ends.push_back(ends.back() + file.examples());
+      for (const int64_t each : file.part_examples()) ends.push_back(ends.back() + each);
+    }
+    if (ends.back() != examples) {
+      return absl::InternalError(
+          absl::StrCat("the survey has ", ends.back(), " examples, the data ", examples));
+    }
+    const auto begin = [&](uint64_t of) { return ends[(ends.size() - 1) * of / parts]; };
+    return Dataset::RowRange{begin(part), begin(part + 1)};
+  }
+
+  // Only of training rows: statistics that saw validation rows would make the validation biased.
+  absl::StatusOr<std::vector<job::Moments>> Measure(const Dataset& data, const RowSplit& split,
+                                                    Dataset::RowRange rows) const {
+    return data.Measure(
+        model_.data_model(), [&split](int64_t row) { return split.IsTraining(row); }, rows);
+  }
+
+  absl::StatusOr<std::vector<job::Moments>> MomentsOf(
+      const proto::DataMeasurement& measurement) const {
+    std::vector<job::Moments> moments;
+    for (const proto::Moments& each : measurement.inputs()) {
+      moments.emplace_back(each.places_size());
+      CAIRN_RETURN_IF_ERROR(moments.back().Add(each));
+    }
+    if (moments.size() == model_.data_model().inputs().size()) return moments;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the statistics are of ", moments.size(), " inputs"));
+  }
+
+  static std::vector<proto::DataPlan::Standardization> ResultsOf(
+      const std::vector<job::Moments>& moments) {
+    std::vector<proto::DataPlan::Standardization> results;
+    for (const job::Moments& each : moments) results.push_back(each.Result());
+    return results;
+  }
+
+  // Adds to the plan what is found in the files.
+  absl::StatusOr<Dataset> OpenTraining(proto::DataPlan* plan) {
+    const proto::DataSource& train = job_.train();
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(train, model_));
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintTraining(files));
+    plan->mutable_train_files()->Assign(prints.begin(), prints.end());
+    // Before the data are opened: opening CSV encodes text by the vocabularies in the plan.
+    ChooseTrainingRows choose;
+    if (job_.has_validation_fraction() || !train.rows().empty() || !train.pipeline().empty()) {
+      choose = [this](int64_t rows) { return ChooseRows(job_, job_.train(), rows); };
+    }
+    CAIRN_RETURN_IF_ERROR(InspectSource(train, files, choose, plan));
+    if (survey_ == nullptr) {
+      Findings found;
+      CAIRN_ASSIGN_OR_RETURN(Dataset data,
+                             OpenSource(train, files, *plan, model_.data_model(),
+                                        model_.data_objective(), storage_.get(), nullptr, &found));
+      if (found.damaged.count() > 0) *plan->mutable_train_damaged() = WithoutPlaces(found.damaged);
+      plan->mutable_train_index()->Assign(found.index.begin(), found.index.end());
+      return data;
+    }
+    const proto::DamagedRecords& damaged = survey_->damaged();
+    CAIRN_RETURN_IF_ERROR(CheckDamage(damaged, train.skip_damaged()));
+    if (damaged.count() > 0) *plan->mutable_train_damaged() = WithoutPlaces(damaged);
+    *plan->mutable_train_index() = survey_->index();
+    return OpenFiles(train, files, plan->train_files(), plan->train_index(), *plan,
+                     model_.data_model(), model_.data_objective(), storage_);
+  }
+
+  absl::StatusOr<bool> TrainZip(proto::DataPlan* plan) {
+    const proto::DataSource& train = job_.train();
+    proto::DamagedRecords damaged;
+    CAIRN_ASSIGN_OR_RETURN(Dataset data, Zip(train, nullptr, plan->mutable_train_zip(), &damaged));
+    if (damaged.count() > 0) *plan->mutable_train_damaged() = damaged;
+    CAIRN_ASSIGN_OR_RETURN(const RowSplit split, SplitRows(job_, data.examples()));
+    reply_.set_examples(split.training);
+    reply_.set_validation_examples(split.rows - split.training);
+    const bool is_measured = absl::c_any_of(
+        train.zip(), [](const proto::ZippedSource& zipped) { return IsMeasured(zipped.source()); });
+    if (is_measured) {
+      CAIRN_ASSIGN_OR_RETURN(const std::vector<job::Moments> moments,
+                             Measure(data, split, data.all_rows()));
+      const auto inputs = ResultsOf(moments);
+      for (int i = 0; i < train.zip_size(); ++i) {
+        for (const int input : job::InputsOf(train.zip(i), model_.data_model())) {
+          *plan->mutable_train_zip(i)->add_inputs() = inputs[input];
+        }
+      }
+      data = data.WithStatistics(moments);
+    }
+    CAIRN_RETURN_IF_ERROR(data.CheckSteps(data.all_rows()));
+    return true;
+  }
+
+  // The examples of a zip. `train`: what the training data fix, by source; null for these
+  // themselves. Adds to the plans of the sources.
+  absl::StatusOr<Dataset> Zip(const proto::DataSource& zip, const DataPlans* train,
+                              DataPlans* plans, proto::DamagedRecords* damaged) {
+    // Damaged examples are left out in all sources, so the numbers of the others are not yet known.
+    const bool skips = absl::c_any_of(zip.zip(), [](const proto::ZippedSource& zipped) {
+      return zipped.source().skip_damaged() > 0;
+    });
+    proto::Job job = job_;
+    if (skips) job.clear_validation_fraction();
+    const auto open = [&](int number, const proto::DataSource& source, const nn::Signature& part,
+                          proto::DamagedRecords* skipped) -> absl::StatusOr<Dataset> {
+      proto::DataPlan& plan = *plans->Add();
+      CAIRN_ASSIGN_OR_RETURN(const SourceFiles files,
+                             ListFiles(source, part, /*needs_labels=*/!part.outputs().empty()));
+      CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
+      plan.mutable_train_files()->Assign(prints.begin(), prints.end());
+      if (train == nullptr) {
+        ChooseTrainingRows choose;
+        if (job.has_validation_fraction() || !source.rows().empty() || !source.pipeline().empty()) {
+          choose = [&](int64_t rows) { return ChooseRows(job, source, rows); };
+        }
+        CAIRN_RETURN_IF_ERROR(InspectSource(source, files, choose, &plan));
+      }
+      Findings found;
+      CAIRN_ASSIGN_OR_RETURN(
+          Dataset data,
+          OpenSource(source, files, train == nullptr ? plan : FixedFor(number, *train), part,
+                     model_.data_objective(), storage_.get(), nullptr, &found));
+      plan.mutable_train_index()->Assign(found.index.begin(), found.index.end());
+      *skipped = found.damaged;
+      if (found.damaged.count() == 0) return data;
+      *plan.mutable_train_damaged() = found.damaged;
+      if (damaged->count() == 0) damaged->set_first_error(found.damaged.first_error());
+      damaged->set_count(damaged->count() + found.damaged.count());
+      return data;
+    };
+    return OpenZip(zip, model_.data_model(), open);
+  }
+
+  // The places of the records are for zips only.
+  static proto::DamagedRecords WithoutPlaces(proto::DamagedRecords found) {
+    found.clear_places();
+    return found;
+  }
+
+  // The number of examples in a pass of a mixture.
+  absl::StatusOr<int64_t> Mix(const proto::DataSource& mix, DataPlans* plans,
+                              proto::DamagedRecords* damaged) {
+    const auto open = [&](int, const proto::DataSource& source) -> absl::StatusOr<Dataset> {
+      proto::DataPlan& plan = *plans->Add();
+      CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(source, model_));
+      CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
+      plan.mutable_train_files()->Assign(prints.begin(), prints.end());
+      CAIRN_RETURN_IF_ERROR(InspectSource(source, files, {}, &plan));
+      // Of a validation mixture: the statistics of the training data.
+      *plan.mutable_inputs() = reply_.data().inputs();
+      CAIRN_RETURN_IF_ERROR(CheckShared(source, plan, proto::DataPlan()));
+      Findings found;
+      CAIRN_ASSIGN_OR_RETURN(Dataset data,
+                             OpenSource(source, files, plan, model_.data_model(),
+                                        model_.data_objective(), storage_.get(), nullptr, &found));
+      CAIRN_RETURN_IF_ERROR(data.CheckSteps(data.all_rows()));
+      if (damaged->count() == 0) damaged->set_first_error(found.damaged.first_error());
+      damaged->set_count(damaged->count() + found.damaged.count());
+      plan.mutable_train_index()->Assign(found.index.begin(), found.index.end());
+      return data;
+    };
+    CAIRN_ASSIGN_OR_RETURN(const Dataset data, OpenMix(mix, open));
+    return data.examples();
+  }
+
+  const proto::Job& job_;
+  const JobModel& model_;
+  const proto::DataSurvey* const survey_;            // Null: the training files are to be read.
+  const proto::DataMeasurement* const measurement_;  // Null: their rows are to be measured.
+  const std::shared_ptr<DataStorage> storage_;
+  proto::InspectReply& reply_;
+};
+
+absl::Status CheckPart(const proto::Inspect& inspect) {
+  if (job::IsDivisible(inspect.job().train()) && inspect.part() < inspect.parts()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no part ", inspect.part(), " of ", inspect.parts()));
+}
+
+// Reads the files of one part of the training data.
+absl::StatusOr<proto::DataSurvey> Survey(const proto::Inspect& inspect, const JobModel& model,
+                                         DataStorage* storage) {
+  const proto::DataSource& train = inspect.job().train();
+  CAIRN_ASSIGN_OR_RETURN(const SourceFiles all, ListJobFiles(train, model));
+  const std::vector<std::string>& names = all.features[0];
+  proto::DataSurvey survey;
+  survey.set_part(inspect.part());
+  survey.set_files(static_cast<int64_t>(names.size()));
+  survey.set_names(NamesHash(names));
+  const uint64_t begin = names.size() * inspect.part() / inspect.parts();
+  const uint64_t end = names.size() * (inspect.part() + 1) / inspect.parts();
+  if (begin == end) return survey;
+  SourceFiles files;
+  files.features = {{names.begin() + begin, names.begin() + end}};
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
+  survey.mutable_fingerprints()->Assign(prints.begin(), prints.end());
+  // What the plan has is not in the files of a divisible source, but for the columns of the first.
+  proto::DataPlan plan;
+  CAIRN_RETURN_IF_ERROR(InspectSource(train, all, {}, &plan));
+  const auto label_specs = LabelSpecs(train, model.data_model(), model.data_objective());
+  CAIRN_ASSIGN_OR_RETURN(
+      const SourceArrays found,
+      SurveySource({train, files, plan, model.data_model(), label_specs, storage}));
+  survey.mutable_index()->Assign(found.index.begin(), found.index.end());
+  *survey.mutable_damaged() = found.damaged;
+  survey.mutable_damaged()->clear_places();
+  return survey;
+}
+
+absl::Status InspectInto(const proto::Inspect& inspect, const DataStorage::Options& options,
+                         proto::InspectReply* reply) {
+  CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.inspect"));
+  CAIRN_ASSIGN_OR_RETURN(const JobModel model, JobModel::Create(inspect.job(), inspect.model()));
+  const auto storage = std::make_shared<DataStorage>(options);
+  const std::string field = FieldOf("train", inspect.job().train());
+  if (inspect.parts() > 0) {
+    CAIRN_RETURN_IF_ERROR(CheckPart(inspect));
+    if (!inspect.has_survey()) {
+      CAIRN_ASSIGN_OR_RETURN(*reply->mutable_survey(), Within<proto::DataSurvey>(field, [&] {
+        return Survey(inspect, model, storage.get());
+      }));
+      return absl::OkStatus();
+    }
+    proto::InspectReply ignored;
+    Inspection inspection(inspect, model, storage, &ignored);
+    CAIRN_ASSIGN_OR_RETURN(*reply->mutable_measurement(),
+                           Within<proto::DataMeasurement>(field, [&] {
+                             return inspection.MeasurePart(inspect.part(), inspect.parts());
+                           }));
+    return absl::OkStatus();
+  }
+  Inspection inspection(inspect, model, storage, reply);
+  CAIRN_RETURN_IF_ERROR(Within<bool>(field, [&] { return inspection.Train(); }).status());
+  if (!inspect.job().has_validation()) return absl::OkStatus();
+  return Within<bool>(FieldOf("validation", inspect.job().validation()),
+                      [&] { return inspection.Validation(); })
+      .status();
+}
+
+}  // namespace
+
+proto::InspectReply InspectJob(const proto::Inspect& inspect, const DataStorage::Options& storage) {
+  proto::InspectReply reply;
+  reply.set_job_id(inspect.job_id());
+  reply.set_inspection(inspect.inspection());
+  const absl::Status status = InspectInto(inspect, storage, &reply);
+  if (!status.ok()) reply.set_error(std::string(status.message()));
+  reply.set_transient(absl::IsUnavailable(status));
+  CAIRN_FAILPOINT("worker.inspected").IgnoreError();
+  return reply;
+}
+
+}  // namespace cairn::worker
