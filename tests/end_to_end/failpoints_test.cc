@@ -343,13 +343,9 @@ class Failpoints : public ::testing::TestWithParam<Point> {
 
   // Whether this process of the task has joined, not an earlier one.
   static bool HasJoined(const std::string& role, int index) {
-    for (const json& member : cluster().Cairn({"cluster", "--json"}).lines()) {
-      if (member.value("role", "") == role && member.value("index", -1) == index &&
-          member.value("live", false)) {
-        return member.value("pid", -1) == cluster().task(role, index).pid();
-      }
-    }
-    return false;
+    const json member = cluster().Member(role, index);
+    return member.value("live", false) &&
+           member.value("pid", -1) == cluster().task(role, index).pid();
   }
 
   static int64_t BatchesDone() {

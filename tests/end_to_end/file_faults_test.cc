@@ -156,12 +156,8 @@ class FaultyCluster {
   // Whether the worker computes batches, perhaps after a pause.
   bool Computes(int worker) {
     return WaitUntil(seconds(90), [&] {
-      for (const json& member : cluster_.Cairn({"cluster", "--json"}).lines()) {
-        if (member.value("role", "") == "worker" && member.value("index", -1) == worker) {
-          return member.value("activity", "").find("batch") != std::string::npos;
-        }
-      }
-      return false;
+      const json member = cluster_.Member("worker", worker);
+      return member.value("activity", "").find("batch") != std::string::npos;
     });
   }
 

@@ -52,12 +52,7 @@ class GrayFailures : public ::testing::TestWithParam<const char*> {
   }
   // What `cairn cluster` says about a worker.
   std::string ActivityOf(int worker) {
-    for (const json& member : cluster_.Cairn({"cluster", "--json"}).lines()) {
-      if (member.value("role", "") == "worker" && member.value("index", 0) == worker) {
-        return member.value("activity", "");
-      }
-    }
-    return "";
+    return cluster_.Member("worker", worker).value("activity", "");
   }
 
   void ExpectExactEnd() {

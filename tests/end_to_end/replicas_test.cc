@@ -275,17 +275,9 @@ class CutOffMembers : public ::testing::Test {
         WaitUntil(seconds(60), [&] { return Status().value("batches_done", int64_t{0}) >= end; }))
         << Status() << cluster_.Logs();
   }
-  // A field of `cairn cluster` of a task.
-  json FieldOf(const std::string& role, int index, const std::string& field) {
-    for (const json& member : cluster_.Cairn({"cluster", "--json"}).lines()) {
-      const bool found = member.value("role", "") == role && member.value("index", -1) == index;
-      if (found && member.contains(field)) return member.at(field);
-    }
-    return nullptr;
-  }
   // Whether the worker has done batches in the last seconds.
   bool Works(int worker) {
-    const json rate = FieldOf("worker", worker, "batches_per_second");
+    const json rate = cluster_.Member("worker", worker)["batches_per_second"];
     return rate.is_number() && rate.get<double>() > 0;
   }
   void ExpectExactEnd(int rollbacks, int workers_lost = 0) {
@@ -343,8 +335,8 @@ TEST_F(CutOffMembers, OneOfTwoThatDoNotReachEachOtherLeavesUntilTheyDo) {
     const std::string ps = absl::StrCat("ps ", leaves);
     ASSERT_NO_FATAL_FAILURE(WaitForNote("the job goes on without " + ps));
     ASSERT_NO_FATAL_FAILURE(TrainOn());
-    EXPECT_TRUE(absl::StrContains(FieldOf("ps", 0, "activity").dump(), "does not answer ps "))
-        << FieldOf("ps", 0, "activity");
+    EXPECT_TRUE(absl::StrContains(cluster_.Member("ps", 0).dump(), "does not answer ps "))
+        << cluster_.Member("ps", 0);
     EXPECT_TRUE(WaitUntil(seconds(60), [&] { return !Works(leaves); }));
     SetFault(links, LinkFault::Kind::kNone);
     ASSERT_NO_FATAL_FAILURE(WaitForNote(ps + " takes part again"));

@@ -48,8 +48,8 @@ class TensorFlowFaultTolerance : public ::testing::Test {
     job_.name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
     for (const char* type : {"ps", "worker"}) {
       for (const int index : {0, 1})
-        ASSERT_TRUE(
-            WaitUntil(seconds(60), [&] { return Member(type, index).value("live", false); }))
+        ASSERT_TRUE(WaitUntil(seconds(60),
+                              [&] { return cluster_->Member(type, index).value("live", false); }))
             << type << " " << index << cluster_->Logs();
     }
   }
@@ -63,14 +63,6 @@ class TensorFlowFaultTolerance : public ::testing::Test {
     EXPECT_EQ(cluster_->task("chief", 0).pid(), coordinator_) << "not the same cluster";
   }
 
-  // What `cairn cluster` says about a task.
-  static json Member(const std::string& role, int index) {
-    for (const json& member : cluster_->Cairn({"cluster", "--json"}).lines()) {
-      if (member.value("role", "") == role && member.value("index", -1) == index) return member;
-    }
-    return json::object();
-  }
-
   // Kills a worker and starts it again, with a failpoint if there is one. Returns when it has
   // joined.
   static void RestartWorker(int index, const std::string& failpoint = "") {
@@ -78,14 +70,14 @@ class TensorFlowFaultTolerance : public ::testing::Test {
     StartWorker(index, failpoint);
   }
   static void StartWorker(int index, const std::string& failpoint = "") {
-    const int64_t before = Member("worker", index).value("incarnation", int64_t{0});
+    const int64_t before = cluster_->Member("worker", index).value("incarnation", int64_t{0});
     armed_[index] = !failpoint.empty();
     log_begin_[index] = cluster_->LogOf("worker", index).size();
     cluster_->Start("worker", index,
                     failpoint.empty() ? std::vector<std::string>()
                                       : std::vector<std::string>{"--failpoint", failpoint});
     ASSERT_TRUE(WaitUntil(seconds(60), [&] {
-      const json member = Member("worker", index);
+      const json member = cluster_->Member("worker", index);
       return member.value("live", false) && member.value("incarnation", int64_t{0}) > before;
     })) << cluster_->Logs();
   }
@@ -218,7 +210,7 @@ TEST_F(TensorFlowFaultTolerance, AWorkerThatIsKilledAndStaysAway) {
   ASSERT_NO_FATAL_FAILURE(RestartWorker(1, "worker.gradient=crash@20"));
   ASSERT_NO_FATAL_FAILURE(Submit());
   ExpectExactEnd({0, 1}, {0, 0});
-  EXPECT_FALSE(Member("worker", 1).value("live", true));
+  EXPECT_FALSE(cluster_->Member("worker", 1).value("live", true));
 }
 
 TEST_F(TensorFlowFaultTolerance, AWorkerKilledWhileItReadsABatch) {

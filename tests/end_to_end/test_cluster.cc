@@ -166,6 +166,13 @@ nlohmann::json TestCluster::Status(const std::string& job) {
   return result.exit_code == 3 || lines.empty() ? nlohmann::json::object() : lines.back();
 }
 
+nlohmann::json TestCluster::Member(const std::string& role, int index) {
+  for (const nlohmann::json& member : Cairn({"cluster", "--json"}).lines()) {
+    if (member.value("role", "") == role && member.value("index", -1) == index) return member;
+  }
+  return nlohmann::json::object();
+}
+
 nlohmann::json TestCluster::WaitForEnd(const std::string& job, std::chrono::seconds timeout) {
   nlohmann::json status;
   WaitUntil(timeout, [&] {

@@ -92,6 +92,8 @@ class TestCluster {
                       std::chrono::seconds timeout = std::chrono::seconds(120));
   // The result of `cairn status JOB --json`; an empty object while the coordinator does not answer.
   nlohmann::json Status(const std::string& job);
+  // What `cairn cluster --json` says about a task; an empty object if it is not named there.
+  nlohmann::json Member(const std::string& role, int index);
   // Waits until a job has ended and returns its last status.
   nlohmann::json WaitForEnd(const std::string& job, std::chrono::seconds timeout);
 
