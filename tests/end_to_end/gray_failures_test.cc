@@ -1,5 +1,5 @@
-// Parts that hang or err inside live processes: reads of data, writes of snapshots, the inspection.
-// The job must go on without them, and count every batch once.
+// Parts that hang or err inside live processes: reads of data, writes of snapshots, the inspection;
+// a worker that is only slow. The job must go on without what hangs, and count every batch once.
 
 #include <cerrno>
 #include <fstream>
@@ -53,6 +53,10 @@ class GrayFailures : public ::testing::TestWithParam<const char*> {
   // What `cairn cluster` says about a worker.
   std::string ActivityOf(int worker) {
     return cluster_.Member("worker", worker).value("activity", "");
+  }
+  static double RateOf(const json& member) {
+    const auto rate = member.find("batches_per_second");
+    return rate != member.end() && rate->is_number() ? rate->get<double>() : 0;
   }
 
   void ExpectExactEnd() {
@@ -123,6 +127,34 @@ TEST_P(GrayFailures, AWorkerThatIsCutOffFromOnePs) {
   ExpectExactEnd();
   EXPECT_EQ(Number("rollbacks"), 0);
   EXPECT_GT(network.effects(), 0);
+}
+
+// A slow worker is neither stuck nor lost. Where the workers share each update, all train at its
+// speed.
+TEST_P(GrayFailures, AWorkerThatIsTenTimesAsSlow) {
+  const auto slow_steps = [&](int worker, const std::string& sleep) {
+    cluster_.Start("worker", worker,
+                   {"--unsafe_testing", "--failpoint", "worker.forward=sleep:" + sleep});
+  };
+  cluster_.Start("chief", 0);
+  slow_steps(0, "500@1-12");
+  slow_steps(1, "50@1-120");
+  cluster_.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/2));
+  bool is_called_stuck = false, shows_its_rate = false;
+  EXPECT_TRUE(WaitUntil(seconds(60), [&] {
+    const json slow = cluster_.Member("worker", 0), fast = cluster_.Member("worker", 1);
+    is_called_stuck |= slow.dump().find("stuck") != std::string::npos;
+    const double rate = RateOf(slow);
+    shows_its_rate |= rate > 0 && rate < RateOf(fast) / 2;
+    return cluster_.LogOf("worker", 0).find("name=worker.forward hit=8") != std::string::npos;
+  })) << cluster_.Logs();
+  EXPECT_FALSE(is_called_stuck);
+  EXPECT_TRUE(shows_its_rate || GetParam() != kAsync);
+  ExpectExactEnd();
+  EXPECT_EQ(Status().dump().find("stuck"), std::string::npos) << Status();
+  EXPECT_EQ(Number("workers_lost"), 0);
+  EXPECT_EQ(Number("rollbacks"), 0);
 }
 
 TEST_P(GrayFailures, ReadsThatFailForAMoment) {
