@@ -3,7 +3,8 @@
 // or transfer less than asked for. In each the job makes progress while the fault lasts, or the
 // task ends with the exit code for a restart and the job goes on when the disk is back. In the end
 // every batch has counted once. The time until either is printed; it is to be at most
-// --progress_timeout and 5 s.
+// --progress_timeout and 5 s. Only the rows outside the suite insist on that, because a machine
+// that runs other tests, too, may be slower.
 
 #include <cerrno>
 #include <cstdlib>
@@ -28,6 +29,8 @@ using std::chrono::steady_clock;
 constexpr int kHang = 0;
 constexpr int kShort = FaultyFiles::kShort;
 constexpr int64_t kPerUpdate = 4;
+constexpr seconds kProgressTimeout(2);
+constexpr seconds kTimeLimit = (kProgressTimeout + seconds(5)) * kPatience;
 
 // What makes the operation happen, if the job does not by itself.
 enum class Trigger {
@@ -52,6 +55,7 @@ struct Row {
   int error;
   Trigger trigger = Trigger::kNone;
   Outcome outcome = Outcome::kGoesOn;
+  bool has_time_limit = false;
 };
 
 std::string FaultName(int error) {
@@ -101,6 +105,12 @@ std::vector<Row> AllRows() {
   return rows;
 }
 
+std::vector<Row> AllRowsWithTimeLimit() {
+  std::vector<Row> rows = AllRows();
+  for (Row& row : rows) row.has_time_limit = true;
+  return rows;
+}
+
 // About 5 s each: the ones that tests of single parts do not have.
 std::vector<Row> RowsOfSuite() {
   std::vector<Row> rows;
@@ -122,7 +132,7 @@ std::vector<Row> RowsOfSuite() {
 class FaultyCluster {
  public:
   FaultyCluster() {
-    cluster_.AddFlags("chief", {"--progress_timeout", "2"});
+    cluster_.AddFlags("chief", {"--progress_timeout", std::to_string(kProgressTimeout.count())});
     // Every batch is read from the file, and what is compressed goes to the spool.
     cluster_.AddFlags("worker", {"--data_memory", "0", "--spool", cluster_.folder("spool")});
     for (const auto& [type, index] : {std::pair("worker", 0), {"ps", 1}, {"chief", 0}}) {
@@ -252,8 +262,11 @@ TEST_P(FileFaults, TheJobGoesOn) {
       case Outcome::kWaits:
         break;
     }
-    std::cout << row << ": " << std::chrono::duration<double>(steady_clock::now() - begin).count()
-              << " s\n";
+    const std::chrono::duration<double> took = steady_clock::now() - begin;
+    std::cout << row << ": " << took.count() << " s\n";
+    if (row.has_time_limit) {
+      EXPECT_LE(took.count(), kTimeLimit.count()) << row;
+    }
   }();
   files.Clear();
   if (background_.joinable()) background_.join();
@@ -272,7 +285,8 @@ std::string NameOf(const ::testing::TestParamInfo<Row>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Suite, FileFaults, ::testing::ValuesIn(RowsOfSuite()), NameOf);
 // A few minutes: --gtest_also_run_disabled_tests --gtest_filter=DISABLED_All*.
-INSTANTIATE_TEST_SUITE_P(DISABLED_All, FileFaults, ::testing::ValuesIn(AllRows()), NameOf);
+INSTANTIATE_TEST_SUITE_P(DISABLED_All, FileFaults, ::testing::ValuesIn(AllRowsWithTimeLimit()),
+                         NameOf);
 
 }  // namespace
 }  // namespace cairn::testing
