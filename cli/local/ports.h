@@ -9,8 +9,8 @@
 namespace cairn::cli {
 
 // `count` different loopback addresses on which nobody listens. They are those of `wanted`, in
-// order, as far as they are free; the system chooses the others. Another process may take an
-// address before it is used.
+// order, as far as they are free; the system chooses the others. No other process that calls this
+// chooses them, as long as this one lives; another program may take an address before it is used.
 absl::StatusOr<std::vector<std::string>> ChooseAddresses(const std::vector<std::string>& wanted,
                                                          int count);
 
