@@ -622,13 +622,12 @@ void Job::RetryWorkers(EventTime now, Outbox* outbox) {
 // A worker's process lives as long as its heartbeats come, but its trainer may hang in a read.
 void Job::OnWorkerHeartbeat(TaskId worker, EventTime now, Outbox* outbox) {
   const absl::Duration hangs = members_.WithoutProgress(worker);
-  const bool hangs_too_long = hangs > members_.options().progress_timeout &&
-                              (training_ == nullptr || hangs > training_->Patience());
+  const bool hangs_too_long = hangs > Patience();
   const bool stuck = hangs_too_long || IsCutOff(worker);
   if (!workers_.SetStuck(worker, stuck)) return;
   if (stuck) inspection_.Release(worker);
   if (training_ != nullptr) training_->SetStuck(worker, stuck, outbox);
-  const std::string doing = members_.ActivityText(worker);
+  const std::string doing = members_.ActivityText(worker, Patience());
   journaled_.Note(!stuck ? absl::StrCat(worker.Name(), " goes on")
                   : hangs_too_long
                       ? absl::StrCat(worker.Name(), " is ", doing, "; others get its work")
@@ -645,12 +644,11 @@ bool Job::IsCutOff(TaskId worker) const {
   return false;
 }
 
-// For longer than a slow step explains.
-bool Job::IsStalled() const {
-  const absl::Duration patience =
-      training_ != nullptr ? training_->Patience() : members_.options().progress_timeout;
-  return progress_.stalled() && progress_.stalled_for() > patience;
+absl::Duration Job::Patience() const {
+  return training_ != nullptr ? training_->Patience() : members_.options().progress_timeout;
 }
+
+bool Job::IsStalled() const { return progress_.stalled() && progress_.stalled_for() > Patience(); }
 
 void Job::WatchProgress(EventTime now, Outbox* outbox) {
   if (!active()) return;
@@ -771,7 +769,7 @@ std::string Job::WaitingFor() const {
   if (Inspecting() && readers.empty()) {
     for (const TaskId worker : workers_.Live(/*with_evaluators=*/false)) {
       return absl::StrCat("for a worker to read the data: ", worker.Name(), " is ",
-                          members_.ActivityText(worker));
+                          members_.ActivityText(worker, Patience()));
     }
     return "for workers";
   }

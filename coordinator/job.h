@@ -55,6 +55,8 @@ class Job {
   // Has its turn.
   bool active() const { return active_; }
   bool trains() const { return training_ != nullptr; }
+  // A worker that makes no progress for longer is stuck: longer than a slow step explains.
+  absl::Duration Patience() const;
   const std::vector<proto::Manifest>& manifests() const;
   // For the end of a message to people who stop it now: "; job 1 goes on from checkpoint 7".
   std::string GoesOnFrom() const;

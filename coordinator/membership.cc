@@ -319,7 +319,8 @@ std::string Membership::GapText(uint32_t ps) const {
   return text;
 }
 
-std::string Membership::ActivityText(TaskId worker) const {
+std::string Membership::ActivityText(TaskId worker, std::optional<absl::Duration> patience) const {
+  const absl::Duration too_long = patience.value_or(options_.progress_timeout);
   const Member* member = Find(worker);
   if (member == nullptr || !member->live()) return "";
   std::string text(PhaseText(member->activity.phase()));
@@ -328,9 +329,9 @@ std::string Membership::ActivityText(TaskId worker) const {
     return absl::StrCat(", ", absl::ToInt64Seconds(time), " s");
   };
   const absl::Duration hangs = StuckInPhase(*member);
-  if (hangs > options_.progress_timeout) return absl::StrCat("stuck in ", text, seconds(hangs));
+  if (hangs > too_long) return absl::StrCat("stuck in ", text, seconds(hangs));
   const absl::Duration silence = CutOffFromPs(*member);
-  if (silence > options_.progress_timeout) {
+  if (silence > too_long) {
     return absl::StrCat("stuck without an answer from ps ", member->activity.silent_ps(),
                         seconds(silence));
   }
@@ -414,7 +415,8 @@ std::vector<std::string> Membership::PsAddresses() const {
   return addresses;
 }
 
-proto::ClusterStatus Membership::Describe(absl::Duration now) const {
+proto::ClusterStatus Membership::Describe(absl::Duration now,
+                                          std::optional<absl::Duration> patience) const {
   proto::ClusterStatus status;
   status.set_version(options_.version);
   const std::vector<std::string> ps_addresses = PsAddresses();
@@ -434,7 +436,8 @@ proto::ClusterStatus Membership::Describe(absl::Duration now) const {
     shown->set_memory_limit_bytes(member.memory_limit);
     shown->set_disk_free_bytes(member.disk_free);
     shown->set_messages_refused(member.messages_refused);
-    shown->set_activity(task.role == proto::PS ? GapText(task.index) : ActivityText(task));
+    shown->set_activity(task.role == proto::PS ? GapText(task.index)
+                                               : ActivityText(task, patience));
   }
   for (const TaskId task : NamedTasks()) {
     if (members_.contains(task)) continue;

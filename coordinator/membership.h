@@ -107,7 +107,9 @@ class Membership {
   bool InOneProcess(TaskId worker, uint32_t ps) const;
 
   // "reading batch 17", "stuck in reading batch 17, 83 s"; empty for a task that is not live.
-  std::string ActivityText(TaskId worker) const;
+  // `patience`: after which it is stuck; none: progress_timeout.
+  std::string ActivityText(TaskId worker,
+                           std::optional<absl::Duration> patience = std::nullopt) const;
 
   struct Expired {
     TaskId task;
@@ -130,8 +132,9 @@ class Membership {
   // The addresses of all ps, by index.
   std::vector<std::string> PsAddresses() const;
   const MembershipOptions& options() const { return options_; }
-  // For display: version, addresses and members, without meters.
-  proto::ClusterStatus Describe(absl::Duration now) const;
+  // For display: version, addresses and members, without meters. `patience` as ActivityText's.
+  proto::ClusterStatus Describe(absl::Duration now,
+                                std::optional<absl::Duration> patience = std::nullopt) const;
 
  private:
   struct Challenger {

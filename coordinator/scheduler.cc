@@ -26,6 +26,9 @@ namespace cairn::coordinator {
 namespace {
 
 constexpr absl::Duration kHeartbeat = absl::Seconds(1);
+// A ps may execute a command for that long, however short the progress timeout is: a busy machine
+// is slow.
+constexpr absl::Duration kCommandMayTake = absl::Seconds(5);
 // How long a job rests after a checkpoint for a stop that does not follow.
 constexpr absl::Duration kRestAfterStop = absl::Seconds(60);
 constexpr int64_t kProfileStepsMax = 10000;
@@ -210,7 +213,7 @@ void Scheduler::Welcome(uint64_t session, const Membership::Joined& joined, bool
   welcome->mutable_ps_addresses()->Assign(ps.begin(), ps.end());
   welcome->set_keep_leases(keeps_leases);
   welcome->set_progress_timeout_milliseconds(
-      absl::ToInt64Milliseconds(members_.options().progress_timeout));
+      absl::ToInt64Milliseconds(std::max(members_.options().progress_timeout, kCommandMayTake)));
   outbox->answers.push_back({session, std::move(command), /*close=*/false});
 }
 
@@ -624,7 +627,8 @@ absl::StatusOr<proto::CheckpointList> Scheduler::ListCheckpoints(
 }
 
 proto::ClusterStatus Scheduler::GetCluster(EventTime now) {
-  proto::ClusterStatus status = members_.Describe(now.monotonic);
+  proto::ClusterStatus status = members_.Describe(
+      now.monotonic, active_ != nullptr ? active_->Patience() : std::optional<absl::Duration>());
   status.set_cluster_id(cluster_.cluster_id());
   status.set_term(cluster_.term());
   for (proto::Member& member : *status.mutable_members()) {

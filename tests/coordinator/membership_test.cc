@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,18 @@ TEST_F(MembershipTest, AWorkerThatALivePsDoesNotAnswerIsStuck) {
   EXPECT_EQ(hear(absl::Seconds(83), 1), absl::Seconds(70)) << "since the ps joined";
   EXPECT_EQ(hear(absl::Seconds(61), 1), absl::Seconds(61));
   EXPECT_EQ(members_.ActivityText(WorkerTask(0)), "stuck without an answer from ps 1, 61 s");
+  // Where the steps take long.
+  EXPECT_EQ(members_.ActivityText(WorkerTask(0), absl::Seconds(61)), "waiting for ps batch 7");
+  const auto shown = [&](std::optional<absl::Duration> patience) {
+    std::string text;
+    const proto::ClusterStatus cluster = members_.Describe(now_, patience);
+    for (const proto::Member& member : cluster.members()) {
+      if (member.role() == proto::WORKER && member.index() == 0) text = member.activity();
+    }
+    return text;
+  };
+  EXPECT_EQ(shown(absl::Seconds(61)), "waiting for ps batch 7");
+  EXPECT_EQ(shown({}), "stuck without an answer from ps 1, 61 s");
   EXPECT_EQ(hear(absl::Seconds(60), 1), absl::Seconds(60));
   EXPECT_EQ(members_.ActivityText(WorkerTask(0)), "waiting for ps batch 7");
   EXPECT_EQ(hear(absl::Seconds(61), 0), absl::ZeroDuration()) << "another ps, which is absent";
