@@ -77,7 +77,7 @@ class Inspection {
     proto::DataPlan plan;
     CAIRN_ASSIGN_OR_RETURN(const Dataset data, OpenTraining(&plan));
     CAIRN_ASSIGN_OR_RETURN(const RowSplit split, SplitRows(job_, data.examples()));
-    CAIRN_ASSIGN_OR_RETURN(const Dataset::RowRange rows, RowsOfPart(part, parts, data.examples()));
+    const Dataset::RowRange rows = data.RowsOf(part, parts);
     proto::DataMeasurement measurement;
     measurement.set_part(part);
     CAIRN_RETURN_IF_ERROR(data.CheckSteps(rows, Dataset::Inputs::kOthers));
@@ -147,22 +147,6 @@ class Inspection {
 
   static bool IsMeasured(const proto::DataSource& source) {
     return source.standardize() || absl::c_any_of(source.pipeline(), job::IsMeasured);
-  }
-
-  // Whole files, or parts of files, so that no two workers parse one.
-  absl::StatusOr<Dataset::RowRange> RowsOfPart(uint32_t part, uint32_t parts,
-                                               int64_t examples) const {
-    std::vector<int64_t> ends = {0};
-    for (const proto::IndexedFile& file : survey_->index()) {
-      if (file.part_examples().empty()) ends.push_back(ends.back() + file.examples());
-      for (const int64_t each : file.part_examples()) ends.push_back(ends.back() + each);
-    }
-    if (ends.back() != examples) {
-      return absl::InternalError(
-          absl::StrCat("the survey has ", ends.back(), " examples, the data ", examples));
-    }
-    const auto begin = [&](uint64_t of) { return ends[(ends.size() - 1) * of / parts]; };
-    return Dataset::RowRange{begin(part), begin(part + 1)};
   }
 
   // Only of training rows: statistics that saw validation rows would make the validation biased.

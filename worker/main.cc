@@ -278,7 +278,7 @@ class Tasks {
     if (plan.holder) {
       PsTaskOptions holder = *plan.holder;
       holder.on_refused = on_rejected;
-      holder.on_stuck = [](const std::string& why) { cluster::ExitToRestart(why); };
+      holder.on_stuck = [](const std::string& why) { cairn::cluster::ExitToRestart(why); };
       CAIRN_ASSIGN_OR_RETURN(tasks->holder_, PsTask::Start(holder));
     }
     for (const DeviceName& device : plan.devices) {

@@ -386,6 +386,15 @@ TEST(JobDataTest, ANormalizedInputLeavesTheOtherInputsAndSourcesAsTheyAre) {
   EXPECT_EQ(first(*data.validation, 1), 100);
 }
 
+TEST(JobDataTest, ValidationTakesStatisticsOnlyOfInputsThatTrainingMeasures) {
+  const proto::JobPlan plan =
+      TwoInputsPlan(R"({"normalize": {}, "input": "a"})", R"({"normalize": {}, "input": "b"})");
+  EXPECT_THAT(InspectJob(InspectOf(plan), {}).error(),
+              ::testing::MatchesRegex("job field validation.npy: data file .*b.npy: pipeline "
+                                      "step \"normalize\" has no numbers, and the training data .*"
+                                      "at the input 'b'; give .*"));
+}
+
 TEST(JobDataTest, CsvMeansAndVocabulariesOfTrainingHoldForValidation) {
   const std::string train = WriteDataFile("t.csv", "x,y\n1,a\n,b\n3,a\n");
   const std::string validation = WriteDataFile("v.csv", "y,x\nb,\na,5\n");

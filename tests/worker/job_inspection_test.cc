@@ -7,6 +7,7 @@
 #include "coordinator/data_inspection.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/nn/test_model.h"
 #include "tests/worker/counting_plan.h"
 #include "tests/worker/data/data_files.h"
 #include "tests/worker/data/tfrecord/example_bytes.h"
@@ -184,15 +185,6 @@ TEST(JobInspectionTest, StepsOfTfrecordAreCheckedBeforeTheJobStarts) {
   EXPECT_THAT(error_of("2", true), ::testing::EndsWith("the value 0.5 is not a whole number"));
   EXPECT_THAT(error_of("1e-45", false),
               HasSubstr("after the pipeline, element 0 is inf, not a finite float32"));
-}
-
-TEST(JobInspectionTest, ValidationTakesStatisticsOnlyOfInputsThatTrainingMeasures) {
-  const proto::JobPlan plan =
-      TwoInputsPlan(R"({"normalize": {}, "input": "a"})", R"({"normalize": {}, "input": "b"})");
-  EXPECT_THAT(InspectJob(InspectOf(plan), {}).error(),
-              ::testing::MatchesRegex("job field validation.npy: data file .*b.npy: pipeline "
-                                      "step \"normalize\" has no numbers, and the training data .*"
-                                      "at the input 'b'; give .*"));
 }
 
 // The last reply of an inspection by so many workers.

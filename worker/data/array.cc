@@ -260,6 +260,25 @@ absl::StatusOr<const char*> Array::ReadWindow(int64_t row, std::string* scratch)
   return scratch->data();
 }
 
+int64_t Array::FirstRowOf(int64_t number, int64_t readers) const {
+  const auto parts = static_cast<int64_t>(parts_.size());
+  if (parts < readers)
+    return static_cast<int64_t>(static_cast<__int128>(rows()) * number / readers);
+  const int64_t part = parts * number / readers;
+  if (part == parts) return rows();
+  // The first one that is not before the part: rows of the files ascend.
+  int64_t low = 0, high = rows();
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (FileRow(middle) < FirstRow(static_cast<int>(part))) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 absl::Status Array::ForEachRow(int64_t first_row, int64_t end_row, Visit visit) const {
   // Many rows at a time: one system call for each row would dominate the time of a scan.
   const int64_t step = std::max<int64_t>(1, kScanBytes / std::max<int64_t>(1, layout_.stride));

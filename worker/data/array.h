@@ -92,6 +92,9 @@ class Array {
   using Visit = absl::FunctionRef<absl::Status(int64_t row, const char* bytes)>;
   // Visits the rows [first, end) in order, reading large pieces; stops at the first error.
   absl::Status ForEachRow(int64_t first, int64_t end, Visit visit) const;
+  // The first row of reader `number` < `readers` of those who read the rows together; rows() for
+  // `readers`. Rows of one file, or of one part of a file, have one reader, if there are enough.
+  int64_t FirstRowOf(int64_t number, int64_t readers) const;
   // Visits all rows.
   absl::Status ForEachRow(Visit visit) const { return ForEachRow(0, rows(), visit); }
 

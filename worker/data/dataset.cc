@@ -263,6 +263,11 @@ Dataset Dataset::First(int64_t count) const {
   return part;
 }
 
+Dataset::RowRange Dataset::RowsOf(int64_t number, int64_t readers) const {
+  const Array& array = features_[0].array;
+  return {array.FirstRowOf(number, readers), array.FirstRowOf(number + 1, readers)};
+}
+
 Dataset Dataset::WithStatistics(const std::vector<job::Moments>& measured) const {
   Dataset result = *this;
   for (size_t i = 0; i < result.features_.size(); ++i) {

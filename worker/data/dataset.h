@@ -112,6 +112,9 @@ class Dataset {
     int64_t end = 0;
   };
   RowRange all_rows() const { return {0, count_}; }
+  // Those of reader `number` of `readers`, who read all of them together. A file, or part of a
+  // file, has one reader, if there are enough.
+  RowRange RowsOf(int64_t number, int64_t readers) const;
   // InvalidArgument: a step of the pipeline refuses a value of these rows, or its result is not
   // finite. Names the file and the row. Reads the rows if a step may refuse some.
   enum class Inputs { kAll, kNormalized, kOthers };  // Normalized by the results of Measure.

@@ -201,6 +201,38 @@ TEST(ArrayTest, FilesFollowEachOtherAndRowsKnowTheirPlace) {
   EXPECT_EQ(array.ToString(), "uint8 (5,)");
 }
 
+TEST(ArrayTest, AFileHasOneReaderIfThereAreEnough) {
+  // Files of 1, 2, ... 7 rows.
+  Array all = Numbers<uint8_t>(ElementType::kUint8, {0});
+  for (int rows = 2; rows <= 7; ++rows) {
+    ASSERT_TRUE(all.Append(MakeArray({.type = ElementType::kUint8}, rows,
+                                     std::string(rows, static_cast<char>(rows)),
+                                     absl::StrCat("file", rows)))
+                    .ok());
+  }
+  const auto file_of = [](const Array& array, int64_t row) {
+    return array.Place(row).substr(0, array.Place(row).find(','));
+  };
+  // Also of rows that are chosen, which leave out files.
+  for (const Array& array :
+       {all, all.Select(RowSelection::Range(2, 20)),
+        all.Select(RowSelection(std::vector<int64_t>{0, 1, 7, 8, 9, 22, 23}))}) {
+    for (const int readers : {1, 2, 3, 7}) {
+      EXPECT_EQ(array.FirstRowOf(0, readers), 0);
+      EXPECT_EQ(array.FirstRowOf(readers, readers), array.rows());
+      for (int number = 1; number < readers; ++number) {
+        const int64_t first = array.FirstRowOf(number, readers);
+        EXPECT_GE(first, array.FirstRowOf(number - 1, readers));
+        if (readers > 5 || first == 0 || first == array.rows()) continue;
+        EXPECT_NE(file_of(array, first), file_of(array, first - 1)) << number << " of " << readers;
+      }
+    }
+  }
+  // More readers than files: each gets as many rows.
+  EXPECT_EQ(all.FirstRowOf(1, 14), 2);
+  EXPECT_EQ(all.FirstRowOf(13, 14), 26);
+}
+
 TEST(ArrayTest, RowsOfManyFilesAreFoundWhateverTheirSizes) {
   const std::vector<std::vector<int64_t>> cases = {
       {5, 5, 5, 5, 5, 5, 5}, {5, 6, 4, 5, 7, 5, 1}, {1000, 1, 1, 1, 1, 2}, {1, 1, 1, 2, 1000},

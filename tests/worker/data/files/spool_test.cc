@@ -49,7 +49,7 @@ TEST(SpoolTest, AMissingFolderIsNamed) {
 // A file that could not be read is read again, perhaps often.
 TEST(SpoolTest, WhatIsNotFinishedTakesNoRoom) {
   DataStorage storage(
-      {.memory_bytes = 100, .spool_folder = ::testing::TempDir(), .spool_bytes = 500});
+      {.memory_bytes = 100, .spool_bytes = 500, .spool_folder = ::testing::TempDir()});
   for (int i = 0; i < 10; ++i) {
     Spool in_memory("x.gz", &storage);
     ASSERT_TRUE(in_memory.Append(std::string(80, 'x')).ok());
