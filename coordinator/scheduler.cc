@@ -135,7 +135,6 @@ void Scheduler::OnMessage(uint64_t session, const proto::TaskMessage& message, E
   }
   if (message.has_inferred()) inferences_.OnReport(*task, message.inferred(), now.monotonic);
   if (active_ != nullptr) active_->OnMessage(*task, message, now, outbox);
-  CountRefused(outbox);
   Advance(now, outbox);
 }
 
@@ -286,6 +285,7 @@ void Scheduler::WorkerGone(TaskId worker, EventTime now, Outbox* outbox) {
 void Scheduler::Advance(EventTime now, Outbox* outbox) {
   AdvanceJobs(now, outbox);
   inferences_.Advance(now.monotonic, outbox);
+  CountRefused(outbox);
 }
 
 // One job trains at a time. A job that ends makes room for the next, which may itself end at once,

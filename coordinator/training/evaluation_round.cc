@@ -32,9 +32,8 @@ bool EvaluationRound::Done(TaskId id, const proto::EvaluatedBatch& batch, absl::
   if (batch.cut() != cut_) return true;
   if (index < 0 || index >= static_cast<int64_t>(results_.size())) return false;
   if (batch.examples() < 0 || !metrics_.Fits(batch.metric_states())) return false;
-  const BatchLeases::Result result = leases_.Done(id, index, now);
-  if (result == BatchLeases::Result::kNotLeased) return false;
-  if (result == BatchLeases::Result::kRepeated) return true;
+  // A worker that was away, or whose coordinator was, may have done a batch that it has no more.
+  if (leases_.Done(id, index, now) != BatchLeases::Result::kFirst) return true;
   results_[index] = {batch.examples(), batch.loss_sum(), batch.metric_states(),
                      batch.data_not_finite()};
   Sum();

@@ -118,8 +118,13 @@ void SplitQueue::Measure(Worker* worker, int64_t done, absl::Duration now) {
   worker->done_since = 0;
 }
 
+void SplitQueue::Resume() {
+  leased_before_ = open_.Intersection(LowWater(), LowWater() + kLeasedAheadMax);
+}
+
 bool SplitQueue::MayReport(TaskId id, int64_t batch) const {
   if (!open_.Contains(batch) && !leased_.Contains(batch)) return true;
+  if (leased_before_.Contains(batch)) return true;
   const auto worker = workers_.find(id);
   if (worker != workers_.end() && worker->second.leased.Contains(batch)) return true;
   const auto taken = taken_.find(id);

@@ -75,6 +75,9 @@ class SplitQueue {
   // Whether a report that the worker has done the batch may be true: others have done it, or the
   // worker has it leased, or had.
   bool MayReport(TaskId worker, int64_t batch) const;
+  // An earlier coordinator process leased batches of this generation, to workers that may have done
+  // them since the ledgers were asked. Call it first.
+  void Resume();
   // `batches` are acknowledged on every block.
   void Done(TaskId worker, absl::Span<const int64_t> batches, absl::Duration now);
   // The worker returns batches that it has not started.
@@ -158,6 +161,8 @@ class SplitQueue {
   BatchRanges leased_;  // Of all workers together.
   // Batches that were taken from a worker, which may have done them.
   std::map<TaskId, BatchRanges> taken_;
+  // Batches that an earlier coordinator process may have leased, nobody knows to whom.
+  BatchRanges leased_before_;
   std::set<TaskId> underserved_;
   int64_t limit_ = 0;
   // The claimed groups that are not done.

@@ -60,6 +60,7 @@ Training::Training(const Context& context, BatchRanges open, std::vector<proto::
 
 void Training::Resume(EventTime now, Outbox* outbox) {
   quiet_until_ = now.monotonic + kReturnTime;
+  queue_.Resume();
   rates_.ResetConfirmations();
   checkpointer_.Resume(outbox);
 }

@@ -188,7 +188,7 @@ absl::StatusOr<ValuePipeline> ValuePipeline::Create(const proto::DataSource& sou
     if ((*spec)->has_normalize() || (*spec)->has_resize()) begins_whole = false;
   }
   steps->begins_whole = begins_whole && array.type() != ElementType::kFloat32 && steps->scale == 1;
-  steps->may_fail = is_whole_input;
+  steps->is_whole_input = steps->may_fail = is_whole_input;
   double most = LargestValue(source, array, steps->scale);
   for (const Spec* spec : specs) {
     const auto shape = job::ShapeAfter(*spec, steps->shapes.back(), steps->leading);
@@ -235,7 +235,7 @@ ValuePipeline ValuePipeline::WithStatistics(const proto::DataPlan::Standardizati
     double most = *largest;
     for (const double mean : statistics.mean()) most = std::max(most, *largest + std::abs(mean));
     most /= deviation.empty() ? 1 : *std::min_element(deviation.begin(), deviation.end());
-    steps->may_fail = MayFail(steps->list[steps->measured].spec, most);
+    steps->may_fail = steps->is_whole_input || MayFail(steps->list[steps->measured].spec, most);
     for (size_t i = steps->measured + 1; i < steps->list.size(); ++i) {
       const Spec& spec = steps->list[i].spec;
       most = LargestAfter(spec, most);

@@ -76,6 +76,7 @@ class ValuePipeline {
     int leading = 0;                // The axes before those of a row.
     double scale = 1;
     bool begins_whole = false;  // The rows are read as whole numbers, if they are.
+    bool is_whole_input = false;
     bool may_fail = false;
     size_t measured = 0;  // The step that is measured; the number of steps if there is none.
   };

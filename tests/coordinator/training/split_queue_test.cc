@@ -312,6 +312,18 @@ TEST(SplitQueueTest, OnlyAWorkerThatHadABatchMayReportIt) {
   EXPECT_TRUE(may_report(2, 6));
 }
 
+// After a restart of the coordinator nobody knows who had which batch. A worker reports what it has
+// done since the ledgers were asked, and does not hold it any more.
+TEST(SplitQueueTest, BatchesThatAnEarlierCoordinatorMayHaveLeasedMayBeReported) {
+  SplitQueue queue(Options(kLeasedAheadMax + 100, 10), BatchRanges(4, kLeasedAheadMax + 100));
+  queue.Resume();
+  queue.SetLimit(20);
+  EXPECT_TRUE(queue.MayReport(WorkerTask(0), 4));
+  ASSERT_EQ(Grant(&queue, 1, 3, 1), (std::vector<int64_t>{4, 5, 6}));
+  EXPECT_TRUE(queue.MayReport(WorkerTask(0), 5)) << "it is late";
+  EXPECT_FALSE(queue.MayReport(WorkerTask(0), kLeasedAheadMax + 4)) << "nobody had it";
+}
+
 TEST(SplitQueueTest, NonsensicalSplitsAreIgnored) {
   SplitQueue queue(Options(10, 10), BatchRanges(0, 10));
   std::vector<proto::Split> nonsense(4);

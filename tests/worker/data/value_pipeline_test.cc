@@ -286,6 +286,9 @@ TEST(ValuePipelineTest, MeasuredStepsThatCannotFailAreNotCheckedAgain) {
   EXPECT_FALSE(may_fail(normalize + ", " + tiny, 1));
   EXPECT_TRUE(may_fail(normalize + ", " + tiny, 1e3));
   EXPECT_TRUE(may_fail(normalize + R"(, {"cast": "uint8"})", 1));
+  Example<float> whole = Floats({1, 2}, {2});
+  whole.input_type = "int32";
+  EXPECT_TRUE(whole.Create(normalize)->WithStatistics(statistics, 1.0).may_fail());
   // The step before has accepted all values.
   EXPECT_FALSE(may_fail(R"({"cast": "uint8"}, )" + normalize, 255));
 }
