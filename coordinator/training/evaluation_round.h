@@ -25,8 +25,8 @@ class EvaluationRound {
 
   // As BatchLeases'.
   std::vector<proto::Split> Grant(TaskId worker, int64_t workers, absl::Duration now);
-  // False: the result is invalid. One of a batch that the worker does not have, or that came before,
-  // is ignored.
+  // False: the result is invalid. One of a batch that the worker does not have, or that came
+  // before, is ignored.
   bool Done(TaskId worker, const proto::EvaluatedBatch& batch, absl::Duration now);
   // The worker is gone: its leases are open again.
   void Drop(TaskId worker);
