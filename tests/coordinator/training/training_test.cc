@@ -69,21 +69,28 @@ TEST_F(TrainingTest, ForgedResultsAreRefusedAndCounted) {
       {"of a negative batch", forged([](auto* record) { record->set_batch(-1); })},
       {"without examples", forged([](auto* record) { record->set_examples(0); })},
       {"with a metric that the job lacks", forged([](auto* record) { record->add_metrics(1); })},
+      {"with sums of a metric that the job lacks", forged([](auto* record) {
+         record->add_metrics(1);
+         record->add_metric_states();
+       })},
       {"with sums of no metric", forged([](auto* record) { record->add_metric_states(); })},
       {"rejected", forged([](auto* record) {
          record->set_batch(1);
          record->set_rejected(true);
        })},
   };
+  // Worker 0 has the batches below 5.
+  const std::set<std::string> of_strangers = {"of another worker's batch", "rejected"};
   for (const auto& [name, record] : records) {
     SCOPED_TRACE(name);
+    const TaskId worker = WorkerTask(of_strangers.contains(name) ? 1 : 0);
     proto::WorkReport report;
     report.set_generation(1);
     *report.add_batches() = record;
     Outbox outbox;
-    training_->OnWork(WorkerTask(1), report, now_, &outbox);
+    training_->OnWork(worker, report, now_, &outbox);
     ASSERT_EQ(outbox.refused.size(), 1u);
-    EXPECT_EQ(outbox.refused[0].task, WorkerTask(1));
+    EXPECT_EQ(outbox.refused[0].task, worker);
     EXPECT_EQ(history_->NewestMeans().batches, 0);
     EXPECT_EQ(training_->failure(), "");
     proto::JobStatus status;
