@@ -1,11 +1,9 @@
 #include "coordinator/scheduler.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "cluster/partition_map.h"
 #include "cluster/tf_config.h"
 #include "common/failpoint.h"
@@ -113,7 +111,10 @@ absl::StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(Options options, Ev
     CAIRN_ASSIGN_OR_RETURN(storage::JobRecords records,
                            storage::ReadJob(*scheduler->journal_, job.job_id()));
     CAIRN_RETURN_IF_ERROR(job::CheckJournaledRecords(records.record, records.plan));
-    scheduler->jobs_[job.job_id()] = std::make_unique<Job>(context, std::move(records));
+    if (records.record.state() == proto::UPLOADING) {
+      scheduler->uploading_[job.job_id()] = now.monotonic;
+    }
+    scheduler->jobs_.Add(std::make_unique<Job>(context, std::move(records)));
   }
   scheduler->Advance(now, outbox);
   return scheduler;
@@ -188,7 +189,9 @@ void Scheduler::OnJoin(uint64_t session, const proto::Join& join, EventTime now,
   }
   if (task.role == proto::PS) {
     deletions_.PsJoined(task.index, outbox);
-    for (const auto& [id, job] : jobs_) ExpectUpload(*job, task.index, outbox);
+    for (const auto& [id, called_at] : uploading_) {
+      if (const Job* const job = jobs_.Find(id)) ExpectUpload(*job, task.index, outbox);
+    }
   }
   if (active_ != nullptr && task.role == proto::PS) {
     active_->PsJoined(task.index, join, joined.continues, outbox);
@@ -303,24 +306,16 @@ void Scheduler::AdvanceJobs(EventTime now, Outbox* outbox) {
 
 Job* Scheduler::NextJob() {
   Job* next = nullptr;
-  for (const auto& [id, job] : jobs_) {
+  for (const auto& [id, job] : jobs_.open()) {
     if (!job->ready()) continue;
     // After a restart, the job that had its turn continues before older queued ones.
-    if (job->record().state() == proto::RUNNING) return job.get();
-    if (next == nullptr) next = job.get();
+    if (job->record().state() == proto::RUNNING) return job;
+    if (next == nullptr) next = job;
   }
   return next;
 }
 
 // -------------------------------------------------------------------------------------- clients
-
-Job* Scheduler::NewestOfName(const std::string& name) {
-  for (auto it = jobs_.rbegin(); it != jobs_.rend(); ++it) {
-    const Job& job = *it->second;
-    if (job.record().job().name() == name && !job.refused()) return it->second.get();
-  }
-  return nullptr;
-}
 
 proto::SubmitReply Scheduler::MakeSubmitReply(Job* job, bool existed, EventTime now) {
   proto::SubmitReply reply;
@@ -367,7 +362,7 @@ int64_t Scheduler::DefaultBatchesPerUpdate() const {
 absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, EventTime now,
                                                      Outbox* outbox) {
   const proto::SubmitRequest& request = job.request;
-  if (Job* known = request.reuse() ? NewestOfName(request.job().name()) : nullptr) {
+  if (Job* known = request.reuse() ? jobs_.NewestOfName(request.job().name()) : nullptr) {
     return SubmitAgain(known, job, now);
   }
   CAIRN_RETURN_IF_ERROR(CheckMembersFit(request.job()));
@@ -412,11 +407,12 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
   }
   outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.accept_job"); });
   CAIRN_LOG_INFO("job accepted", "job", record.job_id(), "name", record.job().name());
-  auto& entry = jobs_[record.job_id()];
-  entry = std::make_unique<Job>(Job::Context{&members_, journal_}, std::move(records));
-  ExpectUploads(*entry, outbox);
+  if (request.uploads_weights()) uploading_[record.job_id()] = now.monotonic;
+  Job* const added =
+      jobs_.Add(std::make_unique<Job>(Job::Context{&members_, journal_}, std::move(records)));
+  ExpectUploads(*added, outbox);
   Advance(now, outbox);
-  return MakeSubmitReply(entry.get(), false, now);
+  return MakeSubmitReply(added, false, now);
 }
 
 void Scheduler::ExpectUpload(const Job& job, uint32_t ps, Outbox* outbox) const {
@@ -450,42 +446,29 @@ void Scheduler::ExpectNoUploads(const Job& job, Outbox* outbox) const {
 // A coordinator that died while a client submitted the job may have journaled it, and the client
 // has submitted it again.
 void Scheduler::ExpireUploads(EventTime now, Outbox* outbox) {
-  for (const auto& [id, job] : jobs_) {
-    if (job->record().state() != proto::UPLOADING) continue;
-    const absl::Duration called_at = uploading_.try_emplace(id, now.monotonic).first->second;
+  std::erase_if(uploading_, [this](const auto& entry) {
+    const Job* const job = jobs_.Find(entry.first);
+    return job == nullptr || job->record().state() != proto::UPLOADING;
+  });
+  for (const auto& [id, called_at] : uploading_) {
     if (now.monotonic - called_at <= kUploaderIsGone) continue;
+    Job* const job = jobs_.Find(id);
     job->FailUpload(absl::StrCat("its weights were not uploaded: nothing was heard of the client "
                                  "for ",
                                  absl::FormatDuration(kUploaderIsGone)),
                     now, outbox);
     ExpectNoUploads(*job, outbox);
   }
-  std::erase_if(uploading_, [this](const auto& entry) {
-    const auto job = jobs_.find(entry.first);
-    return job == jobs_.end() || job->second->record().state() != proto::UPLOADING;
-  });
 }
 
 absl::StatusOr<uint64_t> Scheduler::FindJob(const std::string& job) const {
-  // Statuses are followed by number. No names are copied for that.
-  uint64_t number = 0;
-  const char* const end = job.data() + job.size();
-  if (std::from_chars(job.data(), end, number).ptr == end && jobs_.contains(number)) return number;
-  std::vector<storage::JobName> names;
-  for (const auto& [id, known] : jobs_) {
-    names.push_back({id, known->record().job().name(), known->refused()});
-  }
-  return storage::ResolveJob(names, job);
-}
-
-absl::StatusOr<Job*> Scheduler::Lookup(const std::string& job) const {
-  CAIRN_ASSIGN_OR_RETURN(const uint64_t id, FindJob(job));
-  return jobs_.at(id).get();
+  CAIRN_ASSIGN_OR_RETURN(const Job* const found, jobs_.Lookup(job));
+  return found->id();
 }
 
 absl::StatusOr<proto::JobStatus> Scheduler::CommitWeights(const std::string& reference,
                                                           EventTime now, Outbox* outbox) {
-  CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
+  CAIRN_ASSIGN_OR_RETURN(Job * job, jobs_.Lookup(reference));
   if (!job->record().uploads_weights()) {
     return absl::FailedPreconditionError(
         absl::StrCat("job ", job->id(), " was submitted without weights to follow"));
@@ -500,7 +483,7 @@ absl::StatusOr<proto::JobStatus> Scheduler::CommitWeights(const std::string& ref
 
 absl::StatusOr<proto::JobStatus> Scheduler::CancelJob(const std::string& reference, EventTime now,
                                                       Outbox* outbox) {
-  CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
+  CAIRN_ASSIGN_OR_RETURN(Job * job, jobs_.Lookup(reference));
   if (job->over()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "job ", job->id(), " is over already: ", storage::StateName(StatusOf(job, now).state())));
@@ -514,7 +497,7 @@ absl::StatusOr<proto::JobStatus> Scheduler::CancelJob(const std::string& referen
 
 absl::StatusOr<proto::JobStatus> Scheduler::ResumeJob(const std::string& reference, EventTime now,
                                                       Outbox* outbox) {
-  CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
+  CAIRN_ASSIGN_OR_RETURN(Job * job, jobs_.Lookup(reference));
   const proto::JobState state = job->State();
   if (state != proto::FAILED && state != proto::CANCELLED) {
     return absl::FailedPreconditionError(
@@ -525,31 +508,15 @@ absl::StatusOr<proto::JobStatus> Scheduler::ResumeJob(const std::string& referen
     return absl::FailedPreconditionError(
         absl::StrCat("job ", job->id(), " cannot be resumed: csv_logger: ", status.message()));
   }
+  jobs_.Reopened(job);
   Advance(now, outbox);
   return StatusOf(job, now);
 }
 
-absl::Status Scheduler::CheckUnambiguous(const Job& job, const std::string& reference) const {
-  if (reference == absl::StrCat(job.id()) || reference != job.record().job().name()) {
-    return absl::OkStatus();
-  }
-  std::vector<uint64_t> named;
-  for (const auto& [id, other] : jobs_) {
-    const bool keeps_name = !other->refused() || job.refused();
-    if (other->record().job().name() == reference && keeps_name) named.push_back(id);
-  }
-  if (named.size() == 1) return absl::OkStatus();
-  const std::string last = absl::StrCat(" and ", named.back());
-  named.pop_back();
-  return absl::FailedPreconditionError(absl::StrCat("jobs ", absl::StrJoin(named, ", "), last,
-                                                    " have the name '", reference,
-                                                    "'; say which by its number"));
-}
-
 absl::StatusOr<proto::DeleteJobReply> Scheduler::DeleteJob(const std::string& reference,
                                                            EventTime now, Outbox* outbox) {
-  CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
-  CAIRN_RETURN_IF_ERROR(CheckUnambiguous(*job, reference));
+  CAIRN_ASSIGN_OR_RETURN(Job * job, jobs_.Lookup(reference));
+  CAIRN_RETURN_IF_ERROR(jobs_.CheckUnambiguous(*job, reference));
   proto::DeleteJobReply reply;
   *reply.mutable_status() = StatusOf(job, now);
   if (!job->over()) {
@@ -568,7 +535,7 @@ absl::StatusOr<proto::DeleteJobReply> Scheduler::DeleteJob(const std::string& re
   // The deletion is journaled before the job is forgotten: after a crash it is finished, and files
   // of ps that are away are deleted later.
   deletions_.Begin(job->id(), job->manifests(), PsCountOf(*job), outbox);
-  jobs_.erase(job->id());
+  jobs_.Delete(job->id());
   return reply;
 }
 
@@ -577,9 +544,10 @@ proto::JobStatus Scheduler::StatusOf(Job* job, EventTime now) {
   if (!job->ready() || job->active()) return status;
   const Job* next = active_;
   int64_t before = active_ != nullptr ? 1 : 0;
-  for (const auto& [id, other] : jobs_) {
-    if (id >= job->id() || !other->ready() || other->active()) continue;
-    if (next == nullptr) next = other.get();
+  for (const auto& [id, other] : jobs_.open()) {
+    if (id >= job->id()) break;
+    if (!other->ready() || other->active()) continue;
+    if (next == nullptr) next = other;
     ++before;
   }
   status.set_queue_place(before);
@@ -592,25 +560,24 @@ proto::JobStatus Scheduler::StatusOf(Job* job, EventTime now) {
 }
 
 absl::StatusOr<proto::JobState> Scheduler::GetState(uint64_t job_id) const {
-  const auto job = jobs_.find(job_id);
-  if (job != jobs_.end()) return job->second->State();
+  if (const Job* const job = jobs_.Find(job_id)) return job->State();
   return absl::NotFoundError(absl::StrCat("there is no job ", job_id));
 }
 
 absl::StatusOr<proto::JobStatus> Scheduler::GetJob(const std::string& reference, EventTime now) {
-  CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
+  CAIRN_ASSIGN_OR_RETURN(Job * job, jobs_.Lookup(reference));
   if (job->record().state() == proto::UPLOADING) uploading_[job->id()] = now.monotonic;
   return StatusOf(job, now);
 }
 
 proto::ListJobsReply Scheduler::ListJobs(EventTime now) {
   proto::ListJobsReply reply;
-  for (const auto& [id, job] : jobs_) *reply.add_jobs() = StatusOf(job.get(), now);
+  for (const auto& [id, job] : jobs_.all()) *reply.add_jobs() = StatusOf(job.get(), now);
   return reply;
 }
 
 absl::StatusOr<proto::JobPlan> Scheduler::GetPlan(const std::string& reference) const {
-  CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
+  CAIRN_ASSIGN_OR_RETURN(Job * job, jobs_.Lookup(reference));
   if (job->plan().has_value()) return *job->plan();
   return absl::FailedPreconditionError(
       absl::StrCat("job ", job->id(), " has no plan yet: its data were not inspected"));
@@ -618,7 +585,7 @@ absl::StatusOr<proto::JobPlan> Scheduler::GetPlan(const std::string& reference) 
 
 absl::StatusOr<proto::CheckpointList> Scheduler::ListCheckpoints(
     const std::string& reference) const {
-  CAIRN_ASSIGN_OR_RETURN(Job * job, Lookup(reference));
+  CAIRN_ASSIGN_OR_RETURN(Job * job, jobs_.Lookup(reference));
   proto::CheckpointList list;
   for (const proto::Manifest& manifest : job->manifests()) {
     *list.add_manifests() = manifest;
@@ -640,7 +607,7 @@ proto::ClusterStatus Scheduler::GetCluster(EventTime now) {
 
 void Scheduler::TakeCheckpoint(const std::string& reference, CheckpointCallback callback,
                                EventTime now, Outbox* outbox) {
-  const absl::StatusOr<Job*> job = Lookup(reference);
+  const absl::StatusOr<Job*> job = jobs_.Lookup(reference);
   if (!job.ok()) {
     outbox->replies.push_back(
         [callback = std::move(callback), status = job.status()]() mutable { callback(status); });
@@ -652,7 +619,7 @@ void Scheduler::TakeCheckpoint(const std::string& reference, CheckpointCallback 
 
 void Scheduler::Profile(const proto::ProfileRequest& request, ProfileCallback callback,
                         EventTime now, Outbox* outbox) {
-  const absl::StatusOr<Job*> job = Lookup(request.job());
+  const absl::StatusOr<Job*> job = jobs_.Lookup(request.job());
   if (!job.ok()) {
     outbox->replies.push_back(
         [callback = std::move(callback), status = job.status()]() mutable { callback(status); });

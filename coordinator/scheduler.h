@@ -15,6 +15,7 @@
 #include "coordinator/inference_queue.h"
 #include "coordinator/job.h"
 #include "coordinator/job_deletions.h"
+#include "coordinator/job_table.h"
 #include "coordinator/job_validation.h"
 #include "coordinator/membership.h"
 #include "coordinator/outbox.h"
@@ -116,14 +117,9 @@ class Scheduler {
   // A worker or an evaluator is gone.
   void WorkerGone(TaskId worker, EventTime now, Outbox* outbox);
   Job* NextJob();
-  // Of those that were not refused.
-  Job* NewestOfName(const std::string& name);
   absl::StatusOr<proto::SubmitReply> SubmitAgain(Job* job, const ValidatedJob& again,
                                                  EventTime now);
   proto::SubmitReply MakeSubmitReply(Job* job, bool existed, EventTime now);
-  absl::StatusOr<Job*> Lookup(const std::string& job) const;
-  // FailedPrecondition: `reference`, which resolves to `job`, is also the name of other jobs.
-  absl::Status CheckUnambiguous(const Job& job, const std::string& reference) const;
   proto::JobStatus StatusOf(Job* job, EventTime now);
 
   const storage::Journal* const journal_;
@@ -132,11 +128,11 @@ class Scheduler {
   TaskMeters meters_;
   JobDeletions deletions_;
   InferenceQueue inferences_;
-  std::map<uint64_t, std::unique_ptr<Job>> jobs_;  // By id: oldest first.
+  JobTable jobs_;
   Job* active_ = nullptr;
   absl::Duration heartbeat_at_ = -absl::InfiniteDuration();
   std::vector<std::shared_ptr<PendingStop>> stops_;
-  // The last call of the client that uploads the weights of a job, by id.
+  // The last call of each client that uploads the weights of a job, by the number of the job.
   std::map<uint64_t, absl::Duration> uploading_;
 };
 
