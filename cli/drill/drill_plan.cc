@@ -38,6 +38,8 @@ bool IsOfWorker(FaultKind kind) {
     case FaultKind::kResetWorker:
     case FaultKind::kDelayWorker:
     case FaultKind::kCorruptWorker:
+    case FaultKind::kErrorDataWorker:
+    case FaultKind::kHangDataWorker:
       return true;
     default:
       return false;
@@ -129,6 +131,24 @@ constexpr FaultTraits kTraits[] = {
      {},
      false,
      "snapshot.add=sleep:100@1-1000000000"},
+    {kErrorDataWorker,
+     kFailpoint,
+     kNone,
+     "reads of the data of $0 fail",
+     kLastingSeconds,
+     {},
+     {},
+     false,
+     "worker.read_batch=error@1-1000000000"},
+    {kHangDataWorker,
+     kFailpoint,
+     FaultSign::kStuck,
+     "reads of the data of $0 hang",
+     kHangingSeconds,
+     {},
+     {},
+     false,
+     "worker.read_batch=hang@1-1000000000"},
     {kFullDiskCoordinator, FaultMeans::kFileLimit, kTaskLost, "the disk of $0 is full"},
     {kErrorDiskCoordinator,
      kFailpoint,
@@ -186,9 +206,9 @@ const std::vector<DrillPlan>& DrillPlans() {
       {"coordinator", "kills the coordinator", {kKillCoordinator}, 3},
       {"everything", "kills all processes at the same time", {kKillAll}, 2},
       {"hangs",
-       "stops workers and ps past their leases, then continues them",
-       {kHangWorker, kHangPs},
-       4},
+       "stops workers and ps past their leases, then continues them; lets reads of workers hang",
+       {kHangWorker, kHangPs, kHangDataWorker},
+       6},
       {"partitions",
        "cuts workers and ps off in both directions or in one; resets, delays and slows down their "
        "connections; inverts bits in them",
@@ -196,10 +216,11 @@ const std::vector<DrillPlan>& DrillPlans() {
         kDelayWorker, kSlowPs, kCorruptWorker, kCorruptPs},
        10},
       {"disk",
-       "lets the disks of ps and of the coordinator be full, fail, hang or be slow",
-       {kFullDiskPs, kErrorDiskPs, kHangDiskPs, kSlowDiskPs, kFullDiskCoordinator,
-        kErrorDiskCoordinator, kHangDiskCoordinator, kSlowDiskCoordinator},
-       8},
+       "lets the disks of ps and of the coordinator be full, fail, hang or be slow; lets reads of "
+       "workers fail or hang",
+       {kFullDiskPs, kErrorDiskPs, kHangDiskPs, kSlowDiskPs, kErrorDataWorker, kHangDataWorker,
+        kFullDiskCoordinator, kErrorDiskCoordinator, kHangDiskCoordinator, kSlowDiskCoordinator},
+       10},
       {"soak", "all of these faults, for 10 minutes or --duration", *all,
        static_cast<int>(all->size()), true},
   };

@@ -35,6 +35,8 @@ enum class FaultKind {
   kErrorDiskPs,
   kHangDiskPs,
   kSlowDiskPs,
+  kErrorDataWorker,
+  kHangDataWorker,
   kFullDiskCoordinator,
   kErrorDiskCoordinator,
   kHangDiskCoordinator,
@@ -54,6 +56,7 @@ enum class FaultMeans {
 enum class FaultSign {
   kTaskLost,          // The task is not live, or has joined again. Of a coordinator: it is away.
   kCheckpointFailed,  // A checkpoint was given up.
+  kStuck,             // The worker is said to be stuck.
   kNone,              // It need not notice anything, only go on.
 };
 

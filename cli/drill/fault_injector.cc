@@ -8,7 +8,6 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/files.h"
@@ -17,7 +16,7 @@
 namespace cairn::cli {
 namespace {
 
-// A drill is not to wait a minute for each disk that hangs.
+// A drill is not to wait a minute for each file that hangs.
 constexpr char kProgressTimeout[] = "5";
 
 void LimitFiles(int64_t pid, bool is_on) {
@@ -37,7 +36,7 @@ int64_t SizeOf(const std::string& file) {
 
 FaultInjector::FaultInjector(const DrillPlan& plan, std::string state)
     : disturbs_network_(UsesMeans(plan, FaultMeans::kNetwork)),
-      disturbs_disks_(UsesMeans(plan, FaultMeans::kFileLimit) ||
+      disturbs_files_(UsesMeans(plan, FaultMeans::kFileLimit) ||
                       UsesMeans(plan, FaultMeans::kFailpoint)),
       has_failpoints_(UsesMeans(plan, FaultMeans::kFailpoint)),
       state_(std::move(state)) {
@@ -49,10 +48,10 @@ absl::StatusOr<std::vector<std::string>> FaultInjector::FlagsOf(const std::strin
   const bool is_coordinator = task == "coordinator";
   std::vector<std::string> flags;
   if (disturbs_network_ || has_failpoints_) flags.push_back("--unsafe_testing");
-  if (disturbs_disks_ && is_coordinator) {
+  if (disturbs_files_ && is_coordinator) {
     flags.insert(flags.end(), {"--progress_timeout", kProgressTimeout});
   }
-  if (has_failpoints_ && (cluster.ps.empty() || !absl::StartsWith(task, "worker-"))) {
+  if (has_failpoints_) {
     flags.insert(flags.end(), {"--failpoint_file", FailpointFile(task)});
   }
   if (!disturbs_network_ || is_coordinator) return flags;

@@ -51,7 +51,7 @@ class FaultInjector {
   std::string LogFile(const std::string& task) const;
 
   const bool disturbs_network_;
-  const bool disturbs_disks_;
+  const bool disturbs_files_;
   const bool has_failpoints_;
   const std::string state_;
   std::unique_ptr<FaultProxy> proxy_;  // If the plan disturbs the network.

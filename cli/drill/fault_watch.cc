@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
+
 namespace cairn::cli {
 namespace {
 
@@ -60,6 +62,9 @@ bool IsNoticed(const Fault& fault, const DrillState& before, const DrillState& n
   const proto::Role role = task.starts_with("ps-") ? proto::PS : proto::WORKER;
   const proto::Member* const was = FindMember(*before.cluster, role, fault.index);
   const proto::Member* const is = FindMember(*now.cluster, role, fault.index);
+  if (sign == FaultSign::kStuck) {
+    return is != nullptr && absl::StartsWith(is->activity(), "stuck");
+  }
   // A killed task may have joined again between two looks.
   return is == nullptr || !is->live() ||
          (was != nullptr && is->incarnation() != was->incarnation());

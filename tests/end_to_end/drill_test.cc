@@ -166,14 +166,14 @@ TEST_P(DrillSums, AreThoseOfEachBatchOnce) {
   std::cout << drill.faults << " faults, " << job.batches << " batches\n";
 }
 
-// 106 faults in each mode.
+// 112 faults in each mode.
 std::vector<SumsCase> AllSums() {
   // The numbers of batches keep the drill going until the last fault is over. In a synchronous job
   // most of a fault is waiting.
   const std::tuple<const char*, int, int64_t> plans[] = {
       {"workers", 20, 20000},    {"ps", 15, 15000},    {"coordinator", 15, 15000},
-      {"everything", 10, 10000}, {"hangs", 10, 24000}, {"partitions", 20, 40000},
-      {"disk", 16, 32000}};
+      {"everything", 10, 10000}, {"hangs", 12, 28000}, {"partitions", 20, 40000},
+      {"disk", 20, 40000}};
   std::vector<SumsCase> cases;
   for (const std::string mode : {"async", "stale", "sync"}) {
     const bool synchronous = mode == "sync";
@@ -187,7 +187,7 @@ std::vector<SumsCase> AllSums() {
 INSTANTIATE_TEST_SUITE_P(Suite, DrillSums,
                          ::testing::Values(SumsCase{"async", "everything", 1, 2000},
                                            SumsCase{"stale", "everything", 1, 2000},
-                                           SumsCase{"stale", "hangs", 1, 3000}),
+                                           SumsCase{"stale", "hangs", 3, 6000}),
                          ::testing::PrintToStringParamName());
 // Some minutes each, most of it waiting:
 // --gtest_also_run_disabled_tests --gtest_filter='DISABLED_All*'.

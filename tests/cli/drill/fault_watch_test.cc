@@ -72,6 +72,24 @@ TEST(IsNoticedTest, ACoordinatorIsSilentOrHasANewTerm) {
   }
 }
 
+TEST(IsNoticedTest, AWorkerIsStuck) {
+  const Fault fault{FaultKind::kHangDataWorker, 1};
+  const DrillState before = State(1, true, 1);
+  DrillState now = before;
+  EXPECT_FALSE(IsNoticed(fault, before, now));
+  for (proto::Member& member : *now.cluster->mutable_members()) {
+    if (member.role() == proto::WORKER) member.set_activity("reading batch 17");
+  }
+  EXPECT_FALSE(IsNoticed(fault, before, now));
+  for (proto::Member& member : *now.cluster->mutable_members()) {
+    if (member.role() == proto::WORKER) member.set_activity("stuck in reading batch 17, 8 s");
+  }
+  EXPECT_TRUE(IsNoticed(fault, before, now));
+  EXPECT_FALSE(IsNoticed({FaultKind::kHangDataWorker, 0}, before, now)) << "another worker";
+  EXPECT_FALSE(IsNoticed(fault, before, State(1, false, 1))) << "it is away, which is another sign";
+  EXPECT_FALSE(IsNoticed({FaultKind::kErrorDataWorker, 1}, before, now)) << "nobody need notice it";
+}
+
 TEST(IsNoticedTest, ADiskHasFailedACheckpoint) {
   const DrillState before = State(1, true, 1);
   DrillState now = before;
