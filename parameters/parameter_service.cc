@@ -23,14 +23,6 @@ using cluster::SharedSpan;
 constexpr int kDiskThreads = 2;
 constexpr size_t kDiskQueueMax = 256;
 
-void Answer(RawCall* call, absl::StatusOr<cluster::Frame> frame) {
-  if (frame.ok()) {
-    call->Reply(*std::move(frame));
-  } else {
-    call->Fail(frame.status());
-  }
-}
-
 // Clients repeat a request after DATA_LOSS, which means a frame damaged in transit. Data damaged on
 // disk stay damaged, so that error becomes INTERNAL.
 absl::StatusOr<cluster::Frame> FromDisk(absl::StatusOr<cluster::Frame> frame) {
@@ -48,6 +40,12 @@ ParameterService::ParameterService(const Parts& parts)
       disk_(kDiskThreads, "disk", kDiskQueueMax, ThreadPool::Priority::kBackground) {}
 
 void ParameterService::set_cluster_id(uint64_t cluster_id) { cluster_id_ = cluster_id; }
+
+void ParameterService::Answer(RawCall* call, absl::StatusOr<cluster::Frame> frame) {
+  if (frame.ok()) return call->Reply(*std::move(frame));
+  if (absl::IsInvalidArgument(frame.status())) ++parts_.store->counters().invalid_requests;
+  call->Fail(frame.status());
+}
 
 void ParameterService::Handle(Call call) {
   absl::Status status;
@@ -68,8 +66,7 @@ void ParameterService::Handle(Call call) {
       status = absl::InternalError("the data server answers pings");
       break;
   }
-  if (absl::IsInvalidArgument(status)) ++parts_.store->counters().invalid_requests;
-  if (!status.ok()) call->Fail(status);
+  if (!status.ok()) Answer(call.get(), status);
 }
 
 absl::Status ParameterService::CheckEnvelope(const proto::Envelope& envelope) const {
@@ -292,7 +289,7 @@ absl::Status ParameterService::PushScales(const proto::PushHeader& header,
   CAIRN_ASSIGN_OR_RETURN(std::vector<JobBlocks::Scale> scales,
                          ReadScales(*job->layout(), header, reader));
   job->ApplyUpdate(header.batch(), std::move(scales),
-                   [call = std::move(call)](const std::vector<BlockReply>& replies) {
+                   [this, call = std::move(call)](const std::vector<BlockReply>& replies) {
                      Answer(call.get(), EncodeApplyReply(replies));
                    });
   return absl::OkStatus();
@@ -308,7 +305,7 @@ absl::Status ParameterService::PushReduced(const proto::PushHeader& header, Fram
                          ReadReduced(*replicas->layout(), header, reader, parts_.pool));
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.receive_reduced"));
   replicas->Receive(std::move(updates),
-                    [call = std::move(call)](const std::vector<BlockReply>& replies) {
+                    [this, call = std::move(call)](const std::vector<BlockReply>& replies) {
                       Answer(call.get(), EncodeApplyReply(replies));
                     });
   return absl::OkStatus();

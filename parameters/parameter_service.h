@@ -57,6 +57,8 @@ class ParameterService {
 
   // Each answers the call or keeps it for later, or returns an error and leaves it unanswered.
   // `room` is where the request wants the values.
+  // Counts invalid requests, on whichever thread they are found.
+  void Answer(cluster::RawCall* call, absl::StatusOr<cluster::Frame> frame);
   absl::Status Pull(Call& call);
   absl::Status PullLive(const proto::PullHeader& header, const cluster::SharedSpan& room,
                         Call& call);

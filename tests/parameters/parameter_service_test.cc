@@ -104,9 +104,12 @@ class ParameterServiceTest : public ::testing::Test {
     return header;
   }
 
+  // Call it for each request that is refused: invalid ones are counted, and nothing else is.
   void ExpectRefused(const absl::StatusOr<Frame>& answer, absl::StatusCode code,
                      const std::vector<std::string>& parts) {
     EXPECT_EQ(answer.status().code(), code) << answer.status();
+    invalid_ += code == absl::StatusCode::kInvalidArgument ? 1 : 0;
+    EXPECT_EQ(test_.store.counters().invalid_requests, invalid_) << answer.status();
     for (const std::string& part : parts) {
       EXPECT_NE(answer.status().ToString().find(part), std::string::npos)
           << part << " is not in: " << answer.status();
@@ -118,6 +121,7 @@ class ParameterServiceTest : public ::testing::Test {
   SnapshotCatalog catalog_;
   std::unique_ptr<UploadStore> uploads_;
   std::unique_ptr<ParameterService> service_;
+  uint64_t invalid_ = 0;
 };
 
 TEST_F(ParameterServiceTest, APushAnswersWithValuesIfTheyAreWanted) {
@@ -214,6 +218,13 @@ TEST_F(ParameterServiceTest, UploadsOfImpossibleSizesAreRefused) {
                 {"4 bytes of values", "other/kernel"});
   ExpectRefused(Call(DataMethod::kUpload, UploadOf(0, 2)), code, {});
   ExpectRefused(Call(DataMethod::kUpload, UploadOf(1, 1), {1, 2}), code, {});
+  proto::UploadHeader twice = UploadOf(1, 1);
+  *twice.add_blocks() = twice.blocks(0);
+  const std::vector<float> value = {1};
+  const auto piece = [&] { return cluster::FramePiece::OfFloats(value, nullptr); };
+  const auto frame = cluster::EncodeFrame(twice, {piece(), piece()});
+  ExpectRefused(CallRaw(DataMethod::kUpload, Frame::FromBytes(frame->ToBytes())), code,
+                {"block 0 occurs twice"});
   proto::UploadHeader running = UploadOf(1, 1);
   running.set_job_id(7);
   ExpectRefused(Call(DataMethod::kUpload, running, {1}), absl::StatusCode::kFailedPrecondition,

@@ -210,6 +210,18 @@ TEST_F(PsTaskTest, ARepeatedPushIsAcknowledgedAndCountedButNotApplied) {
   EXPECT_EQ(heartbeat.duplicates_refused(), 6);
 }
 
+TEST_F(PsTaskTest, InvalidRequestsAreCountedInHeartbeats) {
+  Restore(1, 0);
+  EXPECT_EQ(coordinator_.TakeHeartbeat().messages_refused(), 0);
+  const int64_t batches = MakeLayout(job_)->plan().total_batches();
+  for (const int64_t batch : {int64_t{-1}, batches, batches + 1}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(Push(1, batch, 0.5f).status())) << batch;
+  }
+  proto::Heartbeat heartbeat;
+  while (heartbeat.messages_refused() < 3) heartbeat = coordinator_.TakeHeartbeat();
+  EXPECT_EQ(heartbeat.messages_refused(), 3);
+}
+
 TEST_F(PsTaskTest, ARepeatedRestoreChangesNothing) {
   Restore(1, 0);
   ASSERT_TRUE(Push(1, 0, 0.5f).ok());
