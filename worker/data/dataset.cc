@@ -492,15 +492,15 @@ absl::StatusOr<std::vector<job::Moments>> Dataset::Measure(
     job::Moments& moments = results.back() = job::Moments(places);
     std::vector<float> values(nn::ElementCount(shape));
     const auto add = [&](int64_t row, const char* bytes) {
-      if (column.steps.empty() && !is_training(row)) return absl::OkStatus();
-      if (!column.steps.empty()) {
-        const absl::Status status = column.steps.ApplyToMeasure(column.array, bytes, values.data());
-        if (!status.ok()) return Wrong(column.array.Place(row), std::string(status.message()));
-      } else {
+      if (column.steps.empty()) {
+        if (!is_training(row)) return absl::OkStatus();
         // Scaled first: standardization applies to the scaled values.
         column.array.RowToFloats(bytes, column.preprocessing.scale(), values.data());
+      } else {
+        const absl::Status status = column.steps.ApplyToMeasure(column.array, bytes, values.data());
+        if (!status.ok()) return Wrong(column.array.Place(row), std::string(status.message()));
+        moments.Cover(values);
       }
-      moments.Cover(values);
       if (is_training(row)) moments.Add(values);
       return absl::OkStatus();
     };
