@@ -101,6 +101,31 @@ TEST_F(WorkStateTest, AMissingPlanIsReportedAsATransientFailure) {
   FAIL() << "no failure was reported";
 }
 
+// Otherwise a worker that is wrong about it would keep its leases and say nothing for ever.
+TEST_F(WorkStateTest, AGenerationThatAPsRefusesIsReportedUntilAnotherOneStarts) {
+  const auto reports = [this](absl::Duration passed) {
+    now_ += passed;
+    int count = 0;
+    for (const proto::TaskMessage& message : state_.TakeMessages(now_)) {
+      if (!message.work().generation_over()) continue;
+      EXPECT_EQ(message.work().job_id(), kKey.job_id);
+      EXPECT_EQ(message.work().generation(), kKey.generation);
+      ++count;
+    }
+    return count;
+  };
+  state_.OnCommand(Grant(1, 0, 2));
+  EXPECT_EQ(NextBatch(), 0);
+  state_.GenerationIsOver(kKey);
+  EXPECT_EQ(NextBatch(), -1);
+  EXPECT_EQ(reports(absl::ZeroDuration()), 0);
+  EXPECT_EQ(reports(absl::Milliseconds(1900)), 0) << "mostly the coordinator has just not said it";
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(reports(absl::Seconds(2)), 1);
+  state_.OnCommand(StartJob(2));
+  EXPECT_EQ(state_.NextItem()->kind, WorkItem::Kind::kStartJob);
+  EXPECT_EQ(reports(absl::Seconds(5)), 0);
+}
+
 TEST_F(WorkStateTest, ABatchIsReportedWhenItIsAppliedAndNotBefore) {
   state_.OnCommand(Grant(1, 0, 2));
   EXPECT_EQ(NextBatch(), 0);
