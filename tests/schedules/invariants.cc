@@ -40,7 +40,7 @@ std::string CheckPulledValues(const JobShape& job, int64_t batch, uint32_t block
 }
 
 std::string CheckManifest(const JobShape& job, const proto::Manifest& manifest,
-                          const std::vector<Disk>& disks) {
+                          const std::vector<SnapshotDisk>& disks) {
   const auto open = coordinator::OpenBatches(manifest.ledger(), job.total);
   if (!open.ok()) return "a manifest has a bad ledger";
   std::vector<float> counts(job.width);
@@ -48,11 +48,11 @@ std::string CheckManifest(const JobShape& job, const proto::Manifest& manifest,
     if (!open->Contains(batch)) ++counts[batch % job.width];
   }
   std::set<uint32_t> found;
-  for (const Disk& disk : disks) {
-    for (const auto& [name, part] : disk) {
+  for (const SnapshotDisk& disk : disks) {
+    for (const auto& [name, part] : disk.parts()) {
       if (name.first != manifest.checkpoint()) continue;
       for (const auto& [id, block] : part) {
-        found.insert(id);
+        if (disk.FindSynced(name) != nullptr) found.insert(id);
         for (int64_t weight = 0; weight < job.width; ++weight) {
           if (-block.values[weight] == counts[weight]) continue;
           return absl::StrCat("checkpoint ", manifest.checkpoint(), ": batch ", weight, " counted ",
@@ -62,7 +62,8 @@ std::string CheckManifest(const JobShape& job, const proto::Manifest& manifest,
     }
   }
   if (found.size() == job.blocks) return "";
-  return absl::StrCat("checkpoint ", manifest.checkpoint(), " has only ", found.size(), " blocks");
+  return absl::StrCat("checkpoint ", manifest.checkpoint(), " has only ", found.size(),
+                      " blocks that survive a loss of power");
 }
 
 std::string CheckFinalBlocks(const JobShape& job,

@@ -18,9 +18,10 @@ namespace cairn::schedules {
 std::string CheckPulledValues(const JobShape& job, int64_t batch, uint32_t block,
                               const parameters::BlockBuffer& values);
 
-// All parts are on disks, and every block has exactly the batches that are listed, each once.
+// All parts are on disks, and synced, and every block has exactly the batches that are listed, each
+// once.
 std::string CheckManifest(const JobShape& job, const proto::Manifest& manifest,
-                          const std::vector<Disk>& disks);
+                          const std::vector<SnapshotDisk>& disks);
 
 // Each batch has counted exactly once on each of these blocks.
 std::string CheckFinalBlocks(const JobShape& job,

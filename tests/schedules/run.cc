@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
   const uint64_t count = std::strtoull(argv[2], nullptr, 10);
   cairn::schedules::MemoryJournal journal;
   int64_t violations = 0, faults = 0, rollbacks = 0, duplicates = 0, events = 0, continued = 0;
+  int64_t lost_writes = 0;
   const auto begin = std::chrono::steady_clock::now();
   for (uint64_t i = 0; i < count; ++i) {
     const cairn::schedules::Outcome outcome = cairn::schedules::RunSchedule(first + i, &journal);
@@ -63,16 +64,16 @@ int main(int argc, char** argv) {
     duplicates += outcome.duplicates;
     events += outcome.events;
     continued += outcome.continued;
+    lost_writes += outcome.lost_writes;
     if ((i + 1) % 10'000 != 0 && i + 1 != count) continue;
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     std::printf(
         "%ld schedules, %ld violations, %ld faults, %ld rollbacks, %ld continued from replicas, "
-        "%ld "
-        "duplicates, %ld events, %.0f s\n",
+        "%ld duplicates, %ld writes lost with the power, %ld events, %.0f s\n",
         static_cast<long>(i + 1), static_cast<long>(violations), static_cast<long>(faults),
         static_cast<long>(rollbacks), static_cast<long>(continued), static_cast<long>(duplicates),
-        static_cast<long>(events), seconds);
+        static_cast<long>(lost_writes), static_cast<long>(events), seconds);
     std::fflush(stdout);
   }
   return violations > 0 ? 1 : 0;

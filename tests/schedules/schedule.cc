@@ -40,7 +40,7 @@ proto::Job JobOf(int64_t epochs) {
 class Schedule {
  public:
   Schedule(uint64_t seed, storage::Journal* journal, const Planted& planted)
-      : planted_(planted), world_(seed), coordinator_(&world_, journal) {}
+      : planted_(planted), world_(seed), coordinator_(&world_, journal, planted) {}
 
   Outcome Run();
   StepTime RunTimed(const StepTimeCase& timed);
@@ -181,7 +181,7 @@ StepTime Schedule::RunTimed(const StepTimeCase& timed) {
 void Schedule::Fault() {
   if (coordinator_.job_finished()) return;
   SimulatedProcess* const process = processes_[world_.Below(processes_.size())];
-  switch (world_.Below(8)) {
+  switch (world_.Below(10)) {
     case 0:
       return coordinator_.KillAtNextDecision();
     case 1:
@@ -192,6 +192,12 @@ void Schedule::Fault() {
       return process->StopUntil(world_.now() + absl::Milliseconds(world_.Below(6000)));
     case 4:
       return process->HangUntil(world_.now() + absl::Milliseconds(world_.Below(12'000)));
+    case 5:
+      return world_.Below(2) == 0 ? coordinator_.LosePowerAtNextWrite() : process->LosePower();
+    case 6:
+      coordinator_.LosePower();
+      for (SimulatedProcess* each : processes_) each->LosePower();
+      return;
     default:
       return process->Kill();
   }

@@ -40,6 +40,7 @@ struct Outcome {
   int64_t duplicates = 0;  // Pushes of batches that were applied already.
   // Generations that continued from the replicas of other ps, without a rollback.
   int64_t continued = 0;
+  int64_t lost_writes = 0;  // Of files and journal, with the power.
 };
 
 // Simulates one small job from its submission to its end. The code of every decision is the real
@@ -47,7 +48,8 @@ struct Outcome {
 // of the ps with ledgers, updates and consistency. What computes, waits and sends is simulated:
 // time, trainers, disks, streams (in order, with delays, which break) and requests to ps (in any
 // order, late, lost, doubled). Processes die, are stopped for a while, and have parts that hang;
-// faults end after a few seconds. Mode, sizes, delays and faults depend only on the seed.
+// faults end after a few seconds. Machines lose their power, one or all, and what is not synced.
+// Mode, sizes, delays and faults depend only on the seed.
 //
 // Every gradient is a unit vector of its own, so the weights tell how often each batch counted:
 //
@@ -63,6 +65,8 @@ struct Planted {
   bool ledger_off = false;  // The ps apply a repeated push again.
   // A ps acknowledges updates of the others' blocks, and does not keep them.
   bool replicas_off = false;
+  bool journal_not_synced = false;
+  bool snapshots_not_synced = false;
 };
 Outcome RunSchedule(uint64_t seed, MemoryJournal* journal, const Planted& planted);
 

@@ -10,6 +10,7 @@ struct Sum {
   int64_t rollbacks = 0;
   int64_t duplicates = 0;
   int64_t continued = 0;
+  int64_t lost_writes = 0;
 };
 
 // Stops at the first violation.
@@ -24,6 +25,7 @@ Sum RunSchedules(uint64_t first, uint64_t count) {
     sum.rollbacks += outcome.rollbacks;
     sum.duplicates += outcome.duplicates;
     sum.continued += outcome.continued;
+    sum.lost_writes += outcome.lost_writes;
   }
   return sum;
 }
@@ -37,6 +39,7 @@ TEST(ScheduleTest, EveryBatchCountsOnceAndEveryJobEnds) {
   EXPECT_GT(sum.rollbacks, kSchedules / 10);
   EXPECT_GT(sum.duplicates, kSchedules / 10);
   EXPECT_GT(sum.continued, kSchedules / 20);
+  EXPECT_GT(sum.lost_writes, kSchedules / 20);
 }
 
 TEST(ScheduleTest, TheSameSeedIsTheSameSchedule) {
@@ -75,6 +78,24 @@ TEST(ScheduleTest, APsThatAppliesRepeatedPushesAgainIsFound) {
   int found = 0;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     found += !RunSchedule(seed, &journal, {.ledger_off = true}).violation.empty();
+  }
+  EXPECT_GT(found, 0);
+}
+
+TEST(ScheduleTest, SnapshotsThatAreAcknowledgedBeforeTheirSyncAreFound) {
+  MemoryJournal journal;
+  int found = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    found += !RunSchedule(seed, &journal, {.snapshots_not_synced = true}).violation.empty();
+  }
+  EXPECT_GT(found, 0);
+}
+
+TEST(ScheduleTest, AJournalThatIsNotSyncedIsFound) {
+  MemoryJournal journal;
+  int found = 0;
+  for (uint64_t seed = 1; seed <= 500; ++seed) {
+    found += !RunSchedule(seed, &journal, {.journal_not_synced = true}).violation.empty();
   }
   EXPECT_GT(found, 0);
 }

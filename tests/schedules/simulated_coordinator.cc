@@ -120,6 +120,25 @@ void SimulatedCoordinator::Kill() {
   });
 }
 
+void SimulatedCoordinator::LosePower() {
+  JournalDisk::Changes changes;
+  CAIRN_CHECK(journal_
+                  .ReadPrefix("",
+                              [&](std::string_view key, std::string_view) {
+                                changes.push_back({std::string(key), std::nullopt, ""});
+                                return true;
+                              })
+                  .ok());
+  const size_t unsynced = disk_.unsynced();
+  const size_t kept = world_->Below(unsynced + 1);
+  world_->outcome.lost_writes += static_cast<int64_t>(unsynced - kept);
+  for (storage::Journal::Change& left : disk_.LosePower(kept)) {
+    changes.push_back(std::move(left));
+  }
+  CAIRN_CHECK(changes.empty() || journal_.Write(changes, false).ok());
+  Kill();
+}
+
 uint64_t SimulatedCoordinator::Accept(SimulatedProcess* process) {
   streams_[++last_session_] = process;
   return last_session_;
@@ -153,13 +172,23 @@ void SimulatedCoordinator::Turn(const Event& event) {
   CarryOut(&outbox);
 }
 
+void SimulatedCoordinator::Write(const Outbox& outbox) {
+  if (outbox.changes.empty()) return;
+  CAIRN_CHECK(journal_.Write(outbox.changes, false).ok());
+  disk_.Write(outbox.changes, outbox.sync && !planted_.journal_not_synced);
+  if (loses_power_ && disk_.unsynced() > 0) {
+    loses_power_ = false;
+    world_->After(absl::Microseconds(world_->Below(5000)), [this] { LosePower(); });
+  }
+}
+
 void SimulatedCoordinator::CarryOut(Outbox* outbox) {
   if (crash_ && outbox->sync) {
     // Before the decision is written, or after it and before anybody is told.
-    if (world_->Below(2) == 0) CAIRN_CHECK(journal_.Write(outbox->changes, false).ok());
+    if (world_->Below(2) == 0) Write(*outbox);
     return Kill();
   }
-  if (!outbox->changes.empty()) CAIRN_CHECK(journal_.Write(outbox->changes, false).ok());
+  Write(*outbox);
   for (const storage::Journal::Change& change : outbox->changes) {
     if (!change.value.has_value() || !absl::StrContains(change.key, "/manifest/")) continue;
     proto::Manifest manifest;

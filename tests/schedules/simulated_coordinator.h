@@ -18,12 +18,12 @@
 namespace cairn::schedules {
 
 // The real scheduler with its journal, the streams of the processes, and one job. It dies and
-// starts again.
+// starts again. With the power goes what the journal has not synced.
 class SimulatedCoordinator {
  public:
   // Both must outlive it.
-  SimulatedCoordinator(SimulatedWorld* world, storage::Journal* journal)
-      : world_(world), journal_(*journal) {}
+  SimulatedCoordinator(SimulatedWorld* world, storage::Journal* journal, const Planted& planted)
+      : world_(world), journal_(*journal), planted_(planted) {}
 
   // `processes`: all ps, then all workers.
   void Start(std::vector<SimulatedProcess*> processes);
@@ -35,6 +35,10 @@ class SimulatedCoordinator {
   // The tasks notice at once, and connect again when it is back.
   void Kill();
   void KillAtNextDecision() { crash_ = true; }
+  // Of its machine.
+  void LosePower();
+  // Soon after a write that is not synced.
+  void LosePowerAtNextWrite() { loses_power_ = true; }
 
   // ---- streams
   // Returns the session of the new stream.
@@ -49,15 +53,19 @@ class SimulatedCoordinator {
   void TrySubmit();
   void StartScheduler();
   void Turn(const Event& event);
+  void Write(const coordinator::Outbox& outbox);
   void CarryOut(coordinator::Outbox* outbox);
   void SendTo(uint64_t session, const proto::Command& command, bool close);
   void Tick();
 
   SimulatedWorld* const world_;
   storage::Journal& journal_;
+  JournalDisk disk_;
+  const Planted planted_;
   std::vector<SimulatedProcess*> processes_;
   std::unique_ptr<coordinator::Scheduler> scheduler_;
   bool crash_ = false;  // At the next decision.
+  bool loses_power_ = false;
   bool job_finished_ = false;
   coordinator::ValidatedJob submitted_;
   uint64_t last_session_ = 0;

@@ -26,6 +26,8 @@ class SimulatedProcess {
   void Start();
   // It starts again after a while.
   void Kill();
+  // Of its machine.
+  virtual void LosePower() { Kill(); }
   // As by SIGSTOP.
   void StopUntil(absl::Duration until) { stopped_until_ = until; }
   // Its trainer or its disk hangs.

@@ -58,14 +58,14 @@ proto::SnapshotPart Describe(uint32_t part, const Part& blocks) {
 
 // The block in the last of the sources that have it; null: in none.
 const Stored* FindStored(const proto::Restore& restore, uint32_t block,
-                         const std::vector<Disk>& disks) {
+                         const std::vector<SnapshotDisk>& disks) {
   const Stored* stored = nullptr;
   for (const proto::SnapshotSource& source : restore.parts()) {
     for (const uint32_t holder : source.holders()) {
-      const auto found = disks[holder].find({restore.checkpoint(), source.part().ps()});
-      if (found == disks[holder].end()) continue;
-      const auto in_part = found->second.find(block);
-      if (in_part != found->second.end()) stored = &in_part->second;
+      const Part* const part = disks[holder].Find({restore.checkpoint(), source.part().ps()});
+      if (part == nullptr) continue;
+      const auto in_part = part->find(block);
+      if (in_part != part->end()) stored = &in_part->second;
     }
   }
   return stored;
@@ -297,6 +297,26 @@ void SimulatedPs::WriteWhenPossible(std::function<void()> write) {
      std::move(write));
 }
 
+absl::Duration SimulatedPs::SyncTime() {
+  return hangs_for() + absl::Microseconds(world()->Below(20'000));
+}
+
+void SimulatedPs::SyncThenSend(proto::TaskMessage message) {
+  if (planted_.snapshots_not_synced) return Send(std::move(message));
+  On(SyncTime(), [this, message = std::move(message)]() mutable {
+    disk()->Sync();
+    Send(std::move(message));
+  });
+}
+
+void SimulatedPs::LosePower() {
+  const size_t unsynced = disk()->unsynced();
+  const size_t kept = world()->Below(unsynced + 1);
+  world()->outcome.lost_writes += static_cast<int64_t>(unsynced - kept);
+  disk()->LosePower(kept);
+  Kill();
+}
+
 void SimulatedPs::Persist(const proto::Persist& persist) {
   proto::TaskMessage message;
   proto::PersistReply& reply = *message.mutable_persisted();
@@ -321,10 +341,10 @@ void SimulatedPs::Persist(const proto::Persist& persist) {
       message.mutable_persisted()->set_error("no space left on device");
     } else {
       *message.mutable_persisted()->mutable_part() = Describe(index(), part);
-      (*disk())[{cut, index()}] = std::move(part);
+      disk()->Write({cut, index()}, std::move(part));
       ++disk_progress_;
     }
-    Send(std::move(message));
+    SyncThenSend(std::move(message));
   });
 }
 
@@ -335,15 +355,15 @@ void SimulatedPs::Copy(const proto::CopySnapshot& copy) {
     reply.set_job_id(1);
     reply.set_checkpoint(copy.checkpoint());
     reply.set_part(copy.part().ps());
-    const Disk& theirs = world()->disks[copy.part().ps()];
-    const auto original = theirs.find({copy.checkpoint(), copy.part().ps()});
-    if (original == theirs.end() || world()->Chance(world()->disturbances.disk_failures)) {
+    const SnapshotDisk::Name name = {copy.checkpoint(), copy.part().ps()};
+    const Part* const original = world()->disks[copy.part().ps()].Find(name);
+    if (original == nullptr || world()->Chance(world()->disturbances.disk_failures)) {
       reply.set_error("it cannot be copied");
     } else {
-      (*disk())[original->first] = original->second;
+      disk()->Write(name, *original);
       ++disk_progress_;
     }
-    Send(std::move(message));
+    SyncThenSend(std::move(message));
   });
 }
 
@@ -375,7 +395,7 @@ void SimulatedPs::Handle(const proto::Command& command) {
       return OfferReplicas(command.offer_replicas());
     case proto::Command::kListSnapshots:
       message.mutable_snapshots()->set_job_id(command.list_snapshots().job_id());
-      for (const auto& [name, part] : *disk()) {
+      for (const auto& [name, part] : disk()->parts()) {
         proto::ReadableSnapshot* const snapshot = message.mutable_snapshots()->add_snapshots();
         snapshot->set_checkpoint(name.first);
         *snapshot->mutable_part() = Describe(name.second, part);
@@ -397,7 +417,8 @@ void SimulatedPs::Handle(const proto::Command& command) {
       return;
     case proto::Command::kDeleteCheckpoint:
       return WriteWhenPossible([this, checkpoint = command.delete_checkpoint().checkpoint()] {
-        std::erase_if(*disk(), [&](const auto& entry) { return entry.first.first == checkpoint; });
+        disk()->Delete(checkpoint);
+        On(SyncTime(), [this] { disk()->Sync(); });
       });
     case proto::Command::kStopJob:
       return DropJob();

@@ -36,7 +36,8 @@ struct Replication {
   bool over = false;
 };
 
-// The real blocks with ledgers, updates, consistency and replicas. Its disk stays when it dies.
+// The real blocks with ledgers, updates, consistency and replicas. Its disk stays when it dies;
+// with the power goes what is not synced.
 class SimulatedPs final : public SimulatedProcess {
  public:
   // `all`: the ps of the cluster.
@@ -49,6 +50,8 @@ class SimulatedPs final : public SimulatedProcess {
   // `answer` when an answer arrives at the worker over `link`: never, if one of the two is lost.
   void Serve(std::shared_ptr<const BlockRequest> request, bool buffered, Link* link,
              std::function<void(parameters::BlockReply)> answer);
+
+  void LosePower() override;
 
   // Of all its blocks; empty if it has no job.
   std::vector<parameters::BlockState> Capture() const;
@@ -77,7 +80,7 @@ class SimulatedPs final : public SimulatedProcess {
   std::vector<std::unique_ptr<parameters::Block>> MakeBlocks(
       const parameters::JobLayout& layout, const parameters::UpdateRule* rule, bool replicas,
       std::vector<parameters::BlockState> states);
-  Disk* disk() { return &world()->disks[index()]; }
+  SnapshotDisk* disk() { return &world()->disks[index()]; }
   void Restore(const proto::Restore& restore);
   void DropJob();
   proto::LedgerReply Ledger() const;
@@ -85,6 +88,8 @@ class SimulatedPs final : public SimulatedProcess {
   void Persist(const proto::Persist& persist);
   void Copy(const proto::CopySnapshot& copy);
   void WriteWhenPossible(std::function<void()> write);
+  absl::Duration SyncTime();
+  void SyncThenSend(proto::TaskMessage message);
 
   std::deque<SimulatedPs>& all_;
   const Planted planted_;

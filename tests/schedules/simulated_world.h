@@ -12,8 +12,8 @@
 
 #include "absl/time/time.h"
 #include "coordinator/event_time.h"
-#include "parameters/blocks/push_ledger.h"
 #include "tests/schedules/schedule.h"
+#include "tests/schedules/simulated_disk.h"
 
 namespace cairn::schedules {
 
@@ -57,15 +57,6 @@ struct Link {
   absl::Duration free_at;
 };
 
-// A block on a disk.
-struct Stored {
-  std::vector<float> values;
-  int64_t version = 0;
-  parameters::PushLedger ledger;
-};
-using Part = std::map<uint32_t, Stored>;                     // By block id.
-using Disk = std::map<std::pair<uint64_t, uint32_t>, Part>;  // By checkpoint and part.
-
 // What the processes of one schedule share: chance, time, the job, the disks of the ps, and the
 // outcome. All chance comes from one sequence of draws, so their order determines the schedule.
 class SimulatedWorld {
@@ -102,7 +93,7 @@ class SimulatedWorld {
   Disturbances disturbances;
   std::optional<Timing> timing;
   bool answer_when_buffered = false;             // Of pushes.
-  std::vector<Disk> disks;                       // By ps.
+  std::vector<SnapshotDisk> disks;               // By ps.
   std::map<int64_t, absl::Duration> applied_at;  // By the first batch of an update, its last push.
   Outcome outcome;
 
