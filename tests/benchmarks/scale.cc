@@ -73,7 +73,8 @@ proto::ModelSpec ChainOf(int variables) {
   for (int i = 0; i < std::max(1, variables / 2); ++i) {
     const std::string before = layer->name();
     layer = model.add_layers();
-    layer->set_name(absl::StrCat("a_dense_layer_with_a_name_of_usual_length_", i));
+    layer->set_name(absl::StrCat(
+        "a_block_of_the_network/a_dense_layer_with_a_name_of_more_than_usual_length_", i));
     layer->set_class_name("Dense");
     SetNumber(layer->mutable_config(), "units", 1);
     layer->add_inputs(before);
