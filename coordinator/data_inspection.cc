@@ -1,6 +1,7 @@
 #include "coordinator/data_inspection.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -19,18 +20,12 @@ constexpr size_t kPartsMax = 4096;
 // Of the surveys that are sent with the parts to measure.
 constexpr size_t kSurveyBytesMax = size_t{256} << 20;
 
-proto::Command InspectCommand(const proto::JobRecord& record, const proto::Job& job) {
-  proto::Command command;
-  proto::Inspect& inspect = *command.mutable_inspect();
-  inspect.set_job_id(record.job_id());
-  *inspect.mutable_job() = job;
-  *inspect.mutable_model() = record.model();
-  return command;
-}
+// Of names and tokens that are put together here.
+constexpr size_t kFindingsBytesMax = size_t{64} << 20;
+constexpr int64_t kExamplesMax = int64_t{1} << 40;
 
 // What is added up must fit.
 absl::Status CheckCounts(TaskId worker, const proto::DataSurvey& survey) {
-  constexpr int64_t kExamplesMax = int64_t{1} << 40;
   int64_t total = 0;
   const auto add = [&total](int64_t count) {
     if (count < 0 || count > kExamplesMax - total) return false;
@@ -57,35 +52,72 @@ absl::Status CheckCounts(TaskId worker, const proto::DataSurvey& survey) {
 
 }  // namespace
 
+void DataInspection::Begin(const proto::Job& job, size_t workers) {
+  stage_ = kStages;
+  if (workers < 2 || !job::IsDivisible(job.train())) return;
+  const size_t parts = std::min(kPartsPerWorker * workers, kPartsMax);
+  stage_ = kCount;
+  if (!job::OpenColumns(job.train()).empty()) {
+    if (job::SearchesTrainingRows(job)) parts_[kCount].resize(parts);
+    parts_[kSearch].resize(parts);
+    findings_.emplace(job.train());
+  }
+  rows_.resize(parts_[kCount].size());
+  parts_[kSurvey].resize(parts);
+  surveys_.resize(parts);
+}
+
+void DataInspection::EndStage(Stage stage, const proto::Job& job, size_t workers) {
+  if (stage == kSearch && findings_.has_value()) {
+    open_.emplace();
+    // One worker finds the error again, and says where.
+    if (!findings_->Report(&*open_).ok()) ReadByOne();
+    findings_.reset();
+  } else if (stage == kSurvey) {
+    survey_ = Merged();
+    surveys_.clear();
+    if (!job::IsReadAgain(job.train())) return;
+    parts_[kMeasure].resize(MeasuredParts(std::min(kPartsPerWorker * workers, kPartsMax)));
+  }
+}
+
+void DataInspection::ReadByOne() {
+  for (Parts& parts : parts_) parts.clear();
+  findings_.reset();
+  open_.reset();
+  stage_ = kStages;
+}
+
 void DataInspection::Advance(const proto::JobRecord& record, const proto::Job& job,
                              absl::Span<const TaskId> workers, Outbox* outbox) {
   if (workers.empty() || inspector_.has_value()) return;
-  const size_t parts = std::min(kPartsPerWorker * workers.size(), kPartsMax);
-  if (!std::exchange(is_begun_, true) && workers.size() > 1 && job::IsDivisible(job.train())) {
-    surveyed_.resize(parts);
-    found_.resize(parts);
+  if (!stage_.has_value()) Begin(job, workers.size());
+  while (stage_ != kStages) {
+    if (!AreRead(parts_[*stage_])) {
+      return AskForParts(*stage_, CommandFor(record, job), workers, outbox);
+    }
+    EndStage(*stage_, job, workers.size());
+    if (stage_ != kStages) stage_ = static_cast<Stage>(*stage_ + 1);
   }
-  const auto command = [&] {
-    proto::Command result = InspectCommand(record, job);
-    result.mutable_inspect()->set_inspection(id_);
-    if (survey_.has_value()) *result.mutable_inspect()->mutable_survey() = *survey_;
-    return result;
-  };
-  if (!AreRead(surveyed_)) return AskForParts(command, workers, &surveyed_, outbox);
-  if (!surveyed_.empty() && !survey_.has_value()) {
-    survey_ = Merged();
-    found_.clear();
-    if (job::IsReadAgain(job.train())) measured_.resize(MeasuredParts(parts));
-  }
-  if (!AreRead(measured_)) return AskForParts(command, workers, &measured_, outbox);
   inspector_ = workers.front();
   asked_for_all_ = true;
-  proto::Command rest = command();
-  if (moments_.has_value()) {
-    proto::DataMeasurement& measurement = *rest.mutable_inspect()->mutable_measurement();
-    for (const job::Moments& each : *moments_) *measurement.add_inputs() = each.ToProto();
-  }
-  outbox->Send(*inspector_, std::move(rest));
+  outbox->Send(*inspector_, CommandFor(record, job));
+}
+
+proto::Command DataInspection::CommandFor(const proto::JobRecord& record,
+                                          const proto::Job& job) const {
+  proto::Command command;
+  proto::Inspect& inspect = *command.mutable_inspect();
+  inspect.set_job_id(record.job_id());
+  *inspect.mutable_job() = job;
+  *inspect.mutable_model() = record.model();
+  inspect.set_inspection(id_);
+  if (open_.has_value()) *inspect.mutable_found() = *open_;
+  if (survey_.has_value()) *inspect.mutable_survey() = *survey_;
+  if (!moments_.has_value()) return command;
+  proto::DataMeasurement& measurement = *inspect.mutable_measurement();
+  for (const job::Moments& each : *moments_) *measurement.add_inputs() = each.ToProto();
+  return command;
 }
 
 size_t DataInspection::MeasuredParts(size_t wanted) const {
@@ -97,71 +129,120 @@ size_t DataInspection::MeasuredParts(size_t wanted) const {
   return std::max<size_t>(1, std::min({wanted, units, most}));
 }
 
-void DataInspection::AskForParts(absl::FunctionRef<proto::Command()> make,
-                                 absl::Span<const TaskId> workers, Parts* parts, Outbox* outbox) {
+void DataInspection::AskForParts(Stage stage, const proto::Command& command,
+                                 absl::Span<const TaskId> workers, Outbox* outbox) {
+  constexpr proto::Inspect::Stage kNames[] = {proto::Inspect::COUNT, proto::Inspect::SEARCH,
+                                              proto::Inspect::SURVEY, proto::Inspect::MEASURE};
   const std::vector<TaskId> reading = readers();
   const std::set<TaskId> busy(reading.begin(), reading.end());
+  Parts& parts = parts_[stage];
   for (const TaskId worker : workers) {
     if (busy.contains(worker)) continue;
     const auto part = absl::c_find_if(
-        *parts, [](const Part& each) { return !each.reader.has_value() && !each.is_read; });
-    if (part == parts->end()) return;
+        parts, [](const Part& each) { return !each.reader.has_value() && !each.is_read; });
+    if (part == parts.end()) return;
     part->reader = worker;
-    proto::Command command = make();
-    command.mutable_inspect()->set_parts(static_cast<uint32_t>(parts->size()));
-    command.mutable_inspect()->set_part(static_cast<uint32_t>(part - parts->begin()));
-    outbox->Send(worker, std::move(command));
+    proto::Command asked = command;
+    proto::Inspect& inspect = *asked.mutable_inspect();
+    inspect.set_stage(kNames[stage]);
+    inspect.set_parts(static_cast<uint32_t>(parts.size()));
+    inspect.set_part(static_cast<uint32_t>(part - parts.begin()));
+    if (stage == kSearch && !rows_.empty()) {
+      inspect.set_has_rows(true);
+      inspect.set_rows(absl::c_accumulate(rows_, int64_t{0}));
+      inspect.set_rows_before(
+          std::accumulate(rows_.begin(), rows_.begin() + inspect.part(), int64_t{0}));
+    }
+    outbox->Send(worker, std::move(asked));
   }
 }
 
 absl::Status DataInspection::OnPart(TaskId worker, const proto::InspectReply& reply) {
+  if (reply.has_search()) return OnSearched(worker, reply.search());
   return reply.has_survey() ? OnSurveyed(worker, reply.survey())
                             : OnMeasured(worker, reply.measurement());
 }
 
-absl::Status DataInspection::OnSurveyed(TaskId worker, const proto::DataSurvey& survey) {
-  const auto parts = static_cast<int64_t>(surveyed_.size());
-  const auto part = static_cast<int64_t>(survey.part());
-  const int64_t files = survey.files();
+absl::Status DataInspection::CheckFiles(TaskId worker, Stage stage, uint32_t part, int64_t files,
+                                        uint64_t names) {
   constexpr int64_t kFilesMax = int64_t{1} << 40;
-  if (part >= parts || files < 0 || files > kFilesMax) {
+  if (part >= parts_[stage].size() || files < 0 || files > kFilesMax) {
     return absl::InvalidArgumentError(absl::StrCat(worker.Name(), " replied about part ", part,
-                                                   " of ", parts, " of ", files, " data files"));
+                                                   " of ", parts_[stage].size(), " of ", files,
+                                                   " data files"));
   }
-  const int64_t expected = files * (part + 1) / parts - files * part / parts;
-  if (survey.index_size() != expected || survey.fingerprints_size() != expected) {
-    return absl::InvalidArgumentError(absl::StrCat(worker.Name(), " replied about ",
-                                                   survey.index_size(), " data files, not ",
-                                                   expected, " of part ", part));
-  }
-  CAIRN_RETURN_IF_ERROR(CheckCounts(worker, survey));
   if (!first_.has_value()) {
     first_ = worker;
     files_ = files;
-    names_ = survey.names();
+    names_ = names;
   }
   if (files != files_) {
     return absl::InvalidArgumentError(
         absl::StrCat("all workers need the same data files: ", worker.Name(), " has ", files,
                      " for training, ", first_->Name(), " has ", files_));
   }
-  if (survey.names() != names_) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "all workers need the same data files: of those for training, ", worker.Name(), " and ",
-        first_->Name(), " have ", Plural(files, "file"), " with different names"));
+  if (names == names_) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "all workers need the same data files: of those for training, ", worker.Name(), " and ",
+      first_->Name(), " have ", Plural(files, "file"), " with different names"));
+}
+
+absl::Status DataInspection::OnSearched(TaskId worker, const proto::DataSearch& search) {
+  const Stage stage = search.is_count() ? kCount : kSearch;
+  // Late: the stage is over, or one worker reads everything.
+  if (stage_ != stage) {
+    Release(worker);
+    return absl::OkStatus();
   }
-  Part& read = surveyed_[part];
-  if (!read.is_read) found_[part] = survey;
+  CAIRN_RETURN_IF_ERROR(CheckFiles(worker, stage, search.part(), search.files(), search.names()));
+  Part& read = parts_[stage][search.part()];
+  if (!read.is_read && search.is_count()) {
+    if (search.rows() < 0 || search.rows() > kExamplesMax) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(worker.Name(), " counted ", search.rows(), " rows"));
+    }
+    rows_[search.part()] = search.rows();
+  } else if (!read.is_read && search.is_too_large()) {
+    ReadByOne();
+    return absl::OkStatus();
+  } else if (!read.is_read) {
+    const absl::Status status = findings_->Add(search.found());
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(worker.Name(), " replied with ", status.message()));
+    }
+    if (findings_->bytes() > kFindingsBytesMax) {
+      ReadByOne();
+      return absl::OkStatus();
+    }
+  }
+  read.SetRead(worker);
+  return absl::OkStatus();
+}
+
+absl::Status DataInspection::OnSurveyed(TaskId worker, const proto::DataSurvey& survey) {
+  CAIRN_RETURN_IF_ERROR(CheckFiles(worker, kSurvey, survey.part(), survey.files(), survey.names()));
+  const auto parts = static_cast<int64_t>(parts_[kSurvey].size());
+  const auto part = static_cast<int64_t>(survey.part());
+  const int64_t expected = files_ * (part + 1) / parts - files_ * part / parts;
+  if (survey.index_size() != expected || survey.fingerprints_size() != expected) {
+    return absl::InvalidArgumentError(absl::StrCat(worker.Name(), " replied about ",
+                                                   survey.index_size(), " data files, not ",
+                                                   expected, " of part ", part));
+  }
+  CAIRN_RETURN_IF_ERROR(CheckCounts(worker, survey));
+  Part& read = parts_[kSurvey][part];
+  if (!read.is_read) surveys_[part] = survey;
   read.SetRead(worker);
   return absl::OkStatus();
 }
 
 absl::Status DataInspection::OnMeasured(TaskId worker, const proto::DataMeasurement& measurement) {
-  if (measurement.part() >= measured_.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(worker.Name(), " measured part ",
-                                                   measurement.part(), " of ", measured_.size()));
+  if (measurement.part() >= parts_[kMeasure].size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        worker.Name(), " measured part ", measurement.part(), " of ", parts_[kMeasure].size()));
   }
-  Part& read = measured_[measurement.part()];
+  Part& read = parts_[kMeasure][measurement.part()];
   if (read.is_read) {
     read.SetRead(worker);
     return absl::OkStatus();
@@ -194,20 +275,21 @@ absl::Status DataInspection::OnMeasured(TaskId worker, const proto::DataMeasurem
 
 void DataInspection::Release(TaskId worker) {
   if (inspector_ == worker) inspector_.reset();
-  for (Parts* const parts : {&surveyed_, &measured_}) {
-    for (Part& part : *parts) {
+  for (Parts& parts : parts_) {
+    for (Part& part : parts) {
       if (part.reader == worker) part.reader.reset();
     }
   }
 }
 
 std::string DataInspection::WorkOf(TaskId worker) const {
+  constexpr const char* kWork[] = {"count", "search", "inspect", "measure"};
   if (inspector_ == worker) return "the data to inspect";
-  for (const Parts* const parts : {&surveyed_, &measured_}) {
-    for (size_t i = 0; i < parts->size(); ++i) {
-      if ((*parts)[i].reader != worker) continue;
-      return absl::StrCat("part ", i + 1, " of ", parts->size(), " of the training data to ",
-                          parts == &surveyed_ ? "inspect" : "measure");
+  for (size_t stage = 0; stage < parts_.size(); ++stage) {
+    for (size_t i = 0; i < parts_[stage].size(); ++i) {
+      if (parts_[stage][i].reader != worker) continue;
+      return absl::StrCat("part ", i + 1, " of ", parts_[stage].size(), " of the training data to ",
+                          kWork[stage]);
     }
   }
   return "";
@@ -215,8 +297,8 @@ std::string DataInspection::WorkOf(TaskId worker) const {
 
 std::vector<TaskId> DataInspection::readers() const {
   std::vector<TaskId> readers;
-  for (const Parts* const parts : {&surveyed_, &measured_}) {
-    for (const Part& part : *parts) {
+  for (const Parts& parts : parts_) {
+    for (const Part& part : parts) {
       if (part.reader.has_value()) readers.push_back(*part.reader);
     }
   }
@@ -232,7 +314,7 @@ proto::DataSurvey DataInspection::Merged() const {
   proto::DataSurvey all;
   all.set_files(files_);
   all.set_names(names_);
-  for (const proto::DataSurvey& part : found_) {
+  for (const proto::DataSurvey& part : surveys_) {
     all.mutable_index()->MergeFrom(part.index());
     all.mutable_fingerprints()->MergeFrom(part.fingerprints());
     const proto::DamagedRecords& damaged = part.damaged();

@@ -1,16 +1,18 @@
 #ifndef CAIRN_COORDINATOR_DATA_INSPECTION_H_
 #define CAIRN_COORDINATOR_DATA_INSPECTION_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "coordinator/outbox.h"
 #include "coordinator/task.h"
+#include "job/data_findings.h"
 #include "job/moments.h"
 #include "proto/coordinator.pb.h"
 #include "proto/job.pb.h"
@@ -20,10 +22,15 @@ namespace cairn::coordinator {
 
 // Has workers read a job's data before it starts: the coordinator may have no access to them. If
 // the training files are divisible (job::IsDivisible) and there are several workers, they do it in
-// parts, each worker one at a time: first parts of the files (the survey); then, if they are to be
-// read again (job::IsReadAgain), parts of the examples that were found (the measurement). At last
-// one worker reads the rest, knowing what was found in all parts. What a lost worker was to read is
-// read by another. Pure state machine, not thread-safe.
+// parts, each worker one at a time, in these stages:
+//
+//   count     the rows of parts of the files, if their numbers decide which are for training
+//   search    parts of the files, for what the job leaves open (job::OpenColumns)
+//   survey    parts of the files, for their index
+//   measure   parts of the examples that were found, if they are read again (job::IsReadAgain)
+//
+// At last one worker reads the rest, knowing what was found in all parts. What a lost worker was to
+// read is read by another. Pure state machine, not thread-safe.
 class DataInspection {
  public:
   // `id`: of no other inspection of the job, also of an earlier coordinator process.
@@ -33,8 +40,8 @@ class DataInspection {
   // Asks those of `workers` that read nothing.
   void Advance(const proto::JobRecord& record, const proto::Job& job,
                absl::Span<const TaskId> workers, Outbox* outbox);
-  // A worker has read a part: the reply, which is one to this inspection, has a survey or a
-  // measurement. Ignored if the part was read already. InvalidArgument: it sees other files than
+  // A worker has read a part: the reply, which is one to this inspection, has a search, a survey or
+  // a measurement. Ignored if the part was read already. InvalidArgument: it sees other files than
   // another worker, or its reply is not about the part.
   absl::Status OnPart(TaskId worker, const proto::InspectReply& reply);
   // The worker reads nothing: it has failed, is gone or is stuck.
@@ -60,27 +67,43 @@ class DataInspection {
   };
   using Parts = std::vector<Part>;
 
+  // The stages in parts, in order.
+  enum Stage { kCount, kSearch, kSurvey, kMeasure, kStages };
+
   static bool AreRead(const Parts& parts);
-  // Sends the command, with a part that nobody reads, to those of `workers` that read nothing.
-  void AskForParts(absl::FunctionRef<proto::Command()> make, absl::Span<const TaskId> workers,
-                   Parts* parts, Outbox* outbox);
+  void Begin(const proto::Job& job, size_t workers);
+  // Without parts: what is found in them cannot be put together.
+  void ReadByOne();
+  // The parts of the stage are read: puts together what was found.
+  void EndStage(Stage stage, const proto::Job& job, size_t workers);
+  proto::Command CommandFor(const proto::JobRecord& record, const proto::Job& job) const;
+  // Sends the command, with a part of the stage that nobody reads, to those of `workers` that read
+  // nothing.
+  void AskForParts(Stage stage, const proto::Command& command, absl::Span<const TaskId> workers,
+                   Outbox* outbox);
+  absl::Status OnSearched(TaskId worker, const proto::DataSearch& search);
   absl::Status OnSurveyed(TaskId worker, const proto::DataSurvey& survey);
   absl::Status OnMeasured(TaskId worker, const proto::DataMeasurement& measurement);
+  // InvalidArgument: the worker sees other files than the one that has replied first, or its reply
+  // is not about a part of the stage.
+  absl::Status CheckFiles(TaskId worker, Stage stage, uint32_t part, int64_t files, uint64_t names);
   // Puts the parts of the survey together.
   proto::DataSurvey Merged() const;
   // The number of parts that are measured: a file, or part of a file, is read by one worker.
   size_t MeasuredParts(size_t wanted) const;
 
   uint64_t id_;
-  bool is_begun_ = false;
-  Parts surveyed_;  // Empty: one worker reads everything.
-  std::vector<proto::DataSurvey> found_;
+  std::optional<Stage> stage_;        // That is read, or kStages: the rest. None: it has not begun.
+  std::array<Parts, kStages> parts_;  // Empty: there is no such stage.
   // The worker that has read a part first; the others must see the same files.
   std::optional<TaskId> first_;
   int64_t files_ = 0;
   uint64_t names_ = 0;
-  std::optional<proto::DataSurvey> survey_;  // All parts.
-  Parts measured_;                           // Empty: the examples are not read again in parts.
+  std::vector<int64_t> rows_;                         // By part, of kCount.
+  std::optional<job::DataFindings> findings_;         // Of the parts that were searched.
+  std::optional<proto::DataPlan> open_;               // What was found for the open columns.
+  std::vector<proto::DataSurvey> surveys_;            // By part.
+  std::optional<proto::DataSurvey> survey_;           // Of all parts.
   std::optional<std::vector<job::Moments>> moments_;  // Of the parts that were read, by input.
   std::optional<TaskId> inspector_;
   bool asked_for_all_ = false;

@@ -104,7 +104,7 @@ void Job::OnInspected(TaskId worker, const proto::InspectReply& reply, EventTime
     journaled_.Note(absl::StrCat(worker.Name(), " could not read the data: ", reply.error()), now);
     return workers_.Failed(worker, reply.error(), /*transient=*/true, now.monotonic);
   }
-  if (reply.has_survey() || reply.has_measurement()) {
+  if (reply.has_search() || reply.has_survey() || reply.has_measurement()) {
     const absl::Status status = inspection_.OnPart(worker, reply);
     return status.ok() ? void() : Fail(std::string(status.message()), now, outbox);
   }

@@ -578,7 +578,17 @@ bool IsOneHot(const proto::DataSource& source, const std::string& output) {
 
 bool IsDivisible(const proto::DataSource& source) {
   const DataFormat* format = FormatOf(source);
-  return format != nullptr && format->is_divisible != nullptr && format->is_divisible(source);
+  return format != nullptr && format->is_divisible;
+}
+
+std::vector<OpenColumn> OpenColumns(const proto::DataSource& source) {
+  const DataFormat* format = FormatOf(source);
+  if (format == nullptr || format->open_columns == nullptr) return {};
+  return format->open_columns(source);
+}
+
+bool ChoosesRows(const proto::Job& job, const proto::DataSource& source) {
+  return job.has_validation_fraction() || !source.rows().empty() || !source.pipeline().empty();
 }
 
 bool IsReadAgain(const proto::DataSource& train) {

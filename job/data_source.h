@@ -60,6 +60,10 @@ bool IsOneHot(const proto::DataSource& source, const std::string& output);
 
 // Whether workers may inspect a part of the source's files each.
 bool IsDivisible(const proto::DataSource& source);
+// The columns that the source leaves open.
+std::vector<OpenColumn> OpenColumns(const proto::DataSource& source);
+// Whether the source's rows that are for training depend on how many it has.
+bool ChoosesRows(const proto::Job& job, const proto::DataSource& source);
 // Whether the inspection reads the training rows once more when their number is known: for
 // statistics, or because the steps of the pipeline may refuse some.
 bool IsReadAgain(const proto::DataSource& train);

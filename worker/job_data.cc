@@ -67,7 +67,7 @@ absl::StatusOr<Dataset> OpenAny(const proto::DataSource& source, const Fingerpri
     }
     CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(each, model));
     proto::DataPlan found;
-    CAIRN_RETURN_IF_ERROR(InspectSource(each, files, {}, &found));
+    CAIRN_RETURN_IF_ERROR(InspectSource(each, files, &found));
     CAIRN_RETURN_IF_ERROR(CheckShared(each, found, plan));
     return Open(each, {}, {}, plan, model, storage);
   });

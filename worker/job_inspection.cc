@@ -21,6 +21,9 @@
 namespace cairn::worker {
 namespace {
 
+// What is found in a part is sent to the coordinator in one message.
+constexpr size_t kSearchBytesMax = size_t{16} << 20;
+
 // Two lists of files are the same if this is.
 uint64_t NamesHash(const std::vector<std::string>& names) {
   uint64_t hash = 0;
@@ -34,6 +37,7 @@ class Inspection {
              std::shared_ptr<DataStorage> storage, proto::InspectReply* reply)
       : job_(inspect.job()),
         model_(model),
+        found_(inspect.has_found() ? &inspect.found() : nullptr),
         survey_(inspect.has_survey() ? &inspect.survey() : nullptr),
         measurement_(inspect.has_measurement() ? &inspect.measurement() : nullptr),
         storage_(std::move(storage)),
@@ -145,6 +149,12 @@ class Inspection {
     return all;
   }
 
+  // Empty: all rows are for training. Both must outlive it.
+  static ChooseTrainingRows ChoiceOf(const proto::Job& job, const proto::DataSource& source) {
+    if (!job::ChoosesRows(job, source)) return {};
+    return [&](int64_t rows) { return ChooseRows(job, source, rows); };
+  }
+
   static bool IsMeasured(const proto::DataSource& source) {
     return source.standardize() || absl::c_any_of(source.pipeline(), job::IsMeasured);
   }
@@ -182,11 +192,13 @@ class Inspection {
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintTraining(files));
     plan->mutable_train_files()->Assign(prints.begin(), prints.end());
     // Before the data are opened: opening CSV encodes text by the vocabularies in the plan.
-    ChooseTrainingRows choose;
-    if (job_.has_validation_fraction() || !train.rows().empty() || !train.pipeline().empty()) {
-      choose = [this](int64_t rows) { return ChooseRows(job_, job_.train(), rows); };
+    if (found_ == nullptr) {
+      CAIRN_RETURN_IF_ERROR(InspectAlone(train, files, ChoiceOf(job_, train), plan));
+    } else {
+      CAIRN_RETURN_IF_ERROR(InspectSource(train, files, plan));
+      plan->mutable_vocabularies()->MergeFrom(found_->vocabularies());
+      plan->mutable_fills()->MergeFrom(found_->fills());
     }
-    CAIRN_RETURN_IF_ERROR(InspectSource(train, files, choose, plan));
     if (survey_ == nullptr) {
       Findings found;
       CAIRN_ASSIGN_OR_RETURN(Dataset data,
@@ -247,11 +259,7 @@ class Inspection {
       CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
       plan.mutable_train_files()->Assign(prints.begin(), prints.end());
       if (train == nullptr) {
-        ChooseTrainingRows choose;
-        if (job.has_validation_fraction() || !source.rows().empty() || !source.pipeline().empty()) {
-          choose = [&](int64_t rows) { return ChooseRows(job, source, rows); };
-        }
-        CAIRN_RETURN_IF_ERROR(InspectSource(source, files, choose, &plan));
+        CAIRN_RETURN_IF_ERROR(InspectAlone(source, files, ChoiceOf(job, source), &plan));
       }
       Findings found;
       CAIRN_ASSIGN_OR_RETURN(
@@ -283,7 +291,7 @@ class Inspection {
       CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(source, model_));
       CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
       plan.mutable_train_files()->Assign(prints.begin(), prints.end());
-      CAIRN_RETURN_IF_ERROR(InspectSource(source, files, {}, &plan));
+      CAIRN_RETURN_IF_ERROR(InspectSource(source, files, &plan));
       // Of a validation mixture: the statistics of the training data.
       *plan.mutable_inputs() = reply_.data().inputs();
       CAIRN_RETURN_IF_ERROR(CheckShared(source, plan, proto::DataPlan()));
@@ -303,6 +311,7 @@ class Inspection {
 
   const proto::Job& job_;
   const JobModel& model_;
+  const proto::DataPlan* const found_;               // Null: open columns are to be searched.
   const proto::DataSurvey* const survey_;            // Null: the training files are to be read.
   const proto::DataMeasurement* const measurement_;  // Null: their rows are to be measured.
   const std::shared_ptr<DataStorage> storage_;
@@ -317,34 +326,123 @@ absl::Status CheckPart(const proto::Inspect& inspect) {
       absl::StrCat("there is no part ", inspect.part(), " of ", inspect.parts()));
 }
 
+// All training files that this worker sees, and those of the part.
+struct PartFiles {
+  SourceFiles all;
+  SourceFiles part;
+
+  static absl::StatusOr<PartFiles> Of(const proto::Inspect& inspect, const JobModel& model) {
+    PartFiles files;
+    CAIRN_ASSIGN_OR_RETURN(files.all, ListJobFiles(inspect.job().train(), model));
+    const std::vector<std::string>& names = files.all.features[0];
+    const uint64_t begin = names.size() * inspect.part() / inspect.parts();
+    const uint64_t end = names.size() * (inspect.part() + 1) / inspect.parts();
+    files.part.features = {{names.begin() + begin, names.begin() + end}};
+    return files;
+  }
+  bool is_empty() const { return part.features[0].empty(); }
+
+  template <typename Reply>
+  void Describe(const proto::Inspect& inspect, Reply* reply) const {
+    reply->set_part(inspect.part());
+    reply->set_files(static_cast<int64_t>(all.features[0].size()));
+    reply->set_names(NamesHash(all.features[0]));
+  }
+};
+
 // Reads the files of one part of the training data.
 absl::StatusOr<proto::DataSurvey> Survey(const proto::Inspect& inspect, const JobModel& model,
                                          DataStorage* storage) {
   const proto::DataSource& train = inspect.job().train();
-  CAIRN_ASSIGN_OR_RETURN(const SourceFiles all, ListJobFiles(train, model));
-  const std::vector<std::string>& names = all.features[0];
+  CAIRN_ASSIGN_OR_RETURN(const PartFiles files, PartFiles::Of(inspect, model));
   proto::DataSurvey survey;
-  survey.set_part(inspect.part());
-  survey.set_files(static_cast<int64_t>(names.size()));
-  survey.set_names(NamesHash(names));
-  const uint64_t begin = names.size() * inspect.part() / inspect.parts();
-  const uint64_t end = names.size() * (inspect.part() + 1) / inspect.parts();
-  if (begin == end) return survey;
-  SourceFiles files;
-  files.features = {{names.begin() + begin, names.begin() + end}};
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
+  files.Describe(inspect, &survey);
+  if (files.is_empty()) return survey;
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files.part));
   survey.mutable_fingerprints()->Assign(prints.begin(), prints.end());
-  // What the plan has is not in the files of a divisible source, but for the columns of the first.
-  proto::DataPlan plan;
-  CAIRN_RETURN_IF_ERROR(InspectSource(train, all, {}, &plan));
+  proto::DataPlan plan = inspect.found();
+  CAIRN_RETURN_IF_ERROR(InspectSource(train, files.all, &plan));
   const auto label_specs = LabelSpecs(train, model.data_model(), model.data_objective());
   CAIRN_ASSIGN_OR_RETURN(
       const SourceArrays found,
-      SurveySource({train, files, plan, model.data_model(), label_specs, storage}));
+      SurveySource({train, files.part, plan, model.data_model(), label_specs, storage}));
   survey.mutable_index()->Assign(found.index.begin(), found.index.end());
   *survey.mutable_damaged() = found.damaged;
   survey.mutable_damaged()->clear_places();
   return survey;
+}
+
+// Searches the files of one part for what the source leaves open, or counts their rows.
+absl::StatusOr<proto::DataSearch> Search(const proto::Inspect& inspect, const JobModel& model) {
+  const proto::DataSource& train = inspect.job().train();
+  CAIRN_ASSIGN_OR_RETURN(const PartFiles files, PartFiles::Of(inspect, model));
+  proto::DataSearch search;
+  files.Describe(inspect, &search);
+  search.set_is_count(inspect.stage() == proto::Inspect::COUNT);
+  if (files.is_empty()) {
+    // Nothing of each column.
+    for (size_t i = 0; i < job::OpenColumns(train).size(); ++i)
+      search.mutable_found()->add_columns();
+    return search;
+  }
+  bool is_counted = false;
+  ChooseTrainingRows choose;
+  if (search.is_count()) {
+    // The reader needs not go on when it has told the number.
+    choose = [&](int64_t rows) -> absl::StatusOr<IsTrainingRow> {
+      search.set_rows(rows);
+      is_counted = true;
+      return absl::CancelledError("the rows are counted");
+    };
+  } else if (inspect.has_rows()) {
+    choose = [&](int64_t) -> absl::StatusOr<IsTrainingRow> {
+      CAIRN_ASSIGN_OR_RETURN(IsTrainingRow chosen,
+                             ChooseRows(inspect.job(), train, inspect.rows()));
+      return [chosen = std::move(chosen), before = inspect.rows_before()](int64_t row) {
+        return chosen(before + row);
+      };
+    };
+  }
+  absl::StatusOr<proto::DataFindings> found = SearchSource(train, files.part, choose);
+  if (is_counted) return search;
+  CAIRN_ASSIGN_OR_RETURN(*search.mutable_found(), std::move(found));
+  if (search.ByteSizeLong() > kSearchBytesMax) {
+    search.clear_found();
+    search.set_is_too_large(true);
+  }
+  return search;
+}
+
+absl::Status InspectPart(const proto::Inspect& inspect, const JobModel& model,
+                         const std::shared_ptr<DataStorage>& storage, const std::string& field,
+                         proto::InspectReply* reply) {
+  switch (inspect.stage()) {
+    case proto::Inspect::COUNT:
+    case proto::Inspect::SEARCH: {
+      CAIRN_ASSIGN_OR_RETURN(*reply->mutable_search(), Within<proto::DataSearch>(field, [&] {
+        return Search(inspect, model);
+      }));
+      return absl::OkStatus();
+    }
+    case proto::Inspect::SURVEY: {
+      CAIRN_ASSIGN_OR_RETURN(*reply->mutable_survey(), Within<proto::DataSurvey>(field, [&] {
+        return Survey(inspect, model, storage.get());
+      }));
+      return absl::OkStatus();
+    }
+    case proto::Inspect::MEASURE: {
+      proto::InspectReply ignored;
+      Inspection inspection(inspect, model, storage, &ignored);
+      CAIRN_ASSIGN_OR_RETURN(*reply->mutable_measurement(),
+                             Within<proto::DataMeasurement>(field, [&] {
+                               return inspection.MeasurePart(inspect.part(), inspect.parts());
+                             }));
+      return absl::OkStatus();
+    }
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is no stage ", static_cast<int>(inspect.stage())));
+  }
 }
 
 absl::Status InspectInto(const proto::Inspect& inspect, const DataStorage::Options& options,
@@ -353,21 +451,9 @@ absl::Status InspectInto(const proto::Inspect& inspect, const DataStorage::Optio
   CAIRN_ASSIGN_OR_RETURN(const JobModel model, JobModel::Create(inspect.job(), inspect.model()));
   const auto storage = std::make_shared<DataStorage>(options);
   const std::string field = FieldOf("train", inspect.job().train());
-  if (inspect.parts() > 0) {
+  if (inspect.stage() != proto::Inspect::REST) {
     CAIRN_RETURN_IF_ERROR(CheckPart(inspect));
-    if (!inspect.has_survey()) {
-      CAIRN_ASSIGN_OR_RETURN(*reply->mutable_survey(), Within<proto::DataSurvey>(field, [&] {
-        return Survey(inspect, model, storage.get());
-      }));
-      return absl::OkStatus();
-    }
-    proto::InspectReply ignored;
-    Inspection inspection(inspect, model, storage, &ignored);
-    CAIRN_ASSIGN_OR_RETURN(*reply->mutable_measurement(),
-                           Within<proto::DataMeasurement>(field, [&] {
-                             return inspection.MeasurePart(inspect.part(), inspect.parts());
-                           }));
-    return absl::OkStatus();
+    return InspectPart(inspect, model, storage, field, reply);
   }
   Inspection inspection(inspect, model, storage, reply);
   CAIRN_RETURN_IF_ERROR(Within<bool>(field, [&] { return inspection.Train(); }).status());

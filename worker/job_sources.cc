@@ -8,7 +8,6 @@
 #include "common/printable.h"
 #include "common/random.h"
 #include "common/status_macros.h"
-#include "job/data_formats/text_format.h"
 #include "job/data_source.h"
 #include "worker/data/files/load_file.h"
 #include "worker/data/mixture.h"
@@ -173,27 +172,25 @@ absl::StatusOr<Dataset> OpenFiles(const proto::DataSource& source, const SourceF
 
 absl::Status CheckShared(const proto::DataSource& source, const proto::DataPlan& found,
                          const proto::DataPlan& plan) {
-  for (const auto& vocabulary : found.vocabularies()) {
-    const std::string& column = vocabulary.column();
-    if (HasColumn(plan.vocabularies(), column)) continue;
-    if (column.empty() || (source.has_text() && column == job::kTextLabel)) {
-      return absl::InvalidArgumentError(
-          "list the classes in \"class_names\": all sources of a mixture share them");
+  const auto list_classes = [] {
+    return absl::InvalidArgumentError(
+        "list the classes in \"class_names\": all sources of a mixture share them");
+  };
+  // Of images, whose classes are those of their folders.
+  if (!found.vocabularies().empty() && !HasColumn(plan.vocabularies(), "")) return list_classes();
+  for (const job::OpenColumn& column : job::OpenColumns(source)) {
+    const std::string name = PrintableLine(column.name);
+    if (column.kind == job::OpenColumn::Kind::kMean) {
+      if (HasColumn(plan.fills(), column.name)) continue;
+      return absl::InvalidArgumentError(absl::StrCat("replace missing values of \"", name,
+                                                     "\" by a number: all sources of a mixture "
+                                                     "share it"));
     }
-    if (source.has_text()) {
-      return absl::InvalidArgumentError(
-          "list the \"vocabulary\" of \"text_vectorization\": all sources of a mixture share it");
-    }
+    if (HasColumn(plan.vocabularies(), column.name)) continue;
+    if (source.has_text() && column.kind == job::OpenColumn::Kind::kNames) return list_classes();
     return absl::InvalidArgumentError(absl::StrCat("list the \"vocabulary\" of \"",
-                                                   PrintableLine(column),
+                                                   source.has_text() ? "text_vectorization" : name,
                                                    "\": all sources of a mixture share it"));
-  }
-  for (const auto& fill : found.fills()) {
-    if (HasColumn(plan.fills(), fill.column())) continue;
-    return absl::InvalidArgumentError(absl::StrCat("replace missing values of \"",
-                                                   PrintableLine(fill.column()),
-                                                   "\" by a number: all sources of a mixture share "
-                                                   "it"));
   }
   if (found.csv_features().empty() || !plan.csv_features().empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(

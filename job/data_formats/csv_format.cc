@@ -5,7 +5,6 @@
 #include <set>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "job/data_formats/named_places.h"
@@ -153,9 +152,22 @@ void Inherit(const proto::DataSource& training, proto::DataSource* validation) {
   if (!csv.has_delimiter() && train.has_delimiter()) csv.set_delimiter(train.delimiter());
 }
 
-bool IsDivisible(const proto::DataSource& source) {
-  return absl::c_none_of(source.csv().features(), IsOpen) &&
-         absl::c_none_of(source.csv().labels(), IsOpen);
+std::vector<OpenColumn> OpenColumnsOf(const proto::DataSource& source) {
+  std::vector<OpenColumn> open;
+  const auto add = [&open](const proto::CsvColumn& column) {
+    if (!IsOpen(column)) return;
+    OpenColumn& added = open.emplace_back();
+    added.name = column.name();
+    if (!IsCategorical(column)) {
+      added.kind = OpenColumn::Kind::kMean;
+      return;
+    }
+    if (column.has_missing()) added.name_of_missing = column.missing().name();
+    added.hint = "is the column one of numbers, or of free text?";
+  };
+  for (const proto::CsvColumn& column : source.csv().features()) add(column);
+  for (const proto::CsvColumn& column : source.csv().labels()) add(column);
+  return open;
 }
 
 }  // namespace
@@ -169,7 +181,8 @@ DataFormat CsvFormat() {
           .skips_damaged = true,
           .filters = RowFilters::kReader,
           .has_text = true,
-          .is_divisible = IsDivisible,
+          .is_divisible = true,
+          .open_columns = OpenColumnsOf,
           .check = CheckColumns,
           .check_model = CheckModel,
           .inherit = Inherit};

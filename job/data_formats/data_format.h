@@ -1,6 +1,8 @@
 #ifndef CAIRN_JOB_DATA_FORMATS_DATA_FORMAT_H_
 #define CAIRN_JOB_DATA_FORMATS_DATA_FORMAT_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +58,25 @@ struct DataNeeds {
   bool labels = true;
 };
 
+// A column of which the training data decide something.
+struct OpenColumn {
+  enum class Kind {
+    kNames,   // Its different values, of all rows.
+    kTokens,  // The tokens of the texts of training rows, the most frequent ones first.
+    kMean,    // Of the numbers of training rows.
+  };
+  std::string name;
+  Kind kind = Kind::kNames;
+  // kNames: the name that replaces missing values, which has an id even if no row has it.
+  std::optional<std::string> name_of_missing = std::nullopt;
+  // kNames: if all names are whole numbers, they are in the order of these.
+  bool may_be_numbers = false;
+  // kTokens: at most so many.
+  int64_t most = 0;
+  // What to do about a vocabulary that is too large.
+  const char* hint = "";
+};
+
 // The rules of a format of data files: its fields in the job file, and what `cairn submit` checks
 // without reading files. A format is a member of proto::DataSource.format and one line of the table
 // in job/data_source.cc. The table in worker/data/source_arrays.cc has its reader.
@@ -78,8 +99,10 @@ struct DataFormat {
   bool has_folders = false;
 
   // Whether workers may inspect a part of the files each: what is found in one does not depend on
-  // the others. Null: no.
-  bool (*is_divisible)(const proto::DataSource& source) = nullptr;
+  // the others, but for the open columns.
+  bool is_divisible = false;
+  // The columns that the source leaves open. Null: none.
+  std::vector<OpenColumn> (*open_columns)(const proto::DataSource& source) = nullptr;
 
   // The rest may be null. `path` is the path of the format's field: "train.npy".
 

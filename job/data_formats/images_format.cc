@@ -188,7 +188,7 @@ DataFormat ImagesFormat() {
           .file_example = "flowers/train",
           .skips_damaged = true,
           .has_folders = true,
-          .is_divisible = [](const proto::DataSource&) { return true; },
+          .is_divisible = true,
           .check = CheckImages,
           .check_model = CheckModel,
           .inherit = Inherit};

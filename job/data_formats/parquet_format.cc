@@ -36,10 +36,24 @@ void Inherit(const proto::DataSource& train, proto::DataSource* validation) {
   *parquet.mutable_labels() = train.parquet().labels();
 }
 
-bool IsDivisible(const proto::DataSource& source) {
-  const proto::ParquetSource& parquet = source.parquet();
-  return absl::c_none_of(parquet.features(), HasOpenVocabulary) &&
-         absl::c_none_of(parquet.labels(), HasOpenVocabulary);
+std::vector<OpenColumn> OpenColumnsOf(const proto::DataSource& source) {
+  std::vector<OpenColumn> open;
+  for (const auto* list : {&source.parquet().features(), &source.parquet().labels()}) {
+    for (const proto::DataFeature& column : *list) {
+      if (!HasOpenVocabulary(column)) continue;
+      OpenColumn& added = open.emplace_back();
+      added.name = column.name();
+      if (column.has_text_vectorization()) {
+        added.kind = OpenColumn::Kind::kTokens;
+        added.most = VocabularyMost(column.text_vectorization());
+        added.hint = "set \"max_tokens\"";
+      } else {
+        if (column.has_default_name()) added.name_of_missing = column.default_name();
+        added.hint = "is the column one of numbers, or of free text?";
+      }
+    }
+  }
+  return open;
 }
 
 }  // namespace
@@ -55,7 +69,8 @@ DataFormat ParquetFormat() {
       .filters = RowFilters::kReader,
       .has_text = true,
       .has_folders = true,
-      .is_divisible = IsDivisible,
+      .is_divisible = true,
+      .open_columns = OpenColumnsOf,
       .check = CheckColumns,
       .check_model = CheckModel,
       .inherit = Inherit};

@@ -67,9 +67,21 @@ void Inherit(const proto::DataSource& train, proto::DataSource* validation) {
   if (!text.has_label() && from.has_label()) text.set_label(from.label());
 }
 
-bool IsDivisible(const proto::DataSource& source) {
-  return !source.text().class_names().empty() &&
-         !source.text().text_vectorization().vocabulary().empty();
+std::vector<OpenColumn> OpenColumnsOf(const proto::DataSource& source) {
+  const proto::TextSource& text = source.text();
+  std::vector<OpenColumn> open;
+  if (text.class_names().empty()) {
+    open.push_back({.name = kTextLabel,
+                    .may_be_numbers = true,
+                    .hint = "is \"label\" or \"delimiter\" another one?"});
+  }
+  if (text.text_vectorization().vocabulary().empty()) {
+    open.push_back({.name = kTextFeature,
+                    .kind = OpenColumn::Kind::kTokens,
+                    .most = VocabularyMost(text.text_vectorization()),
+                    .hint = "set \"max_tokens\""});
+  }
+  return open;
 }
 
 }  // namespace
@@ -88,7 +100,8 @@ DataFormat TextFormat() {
           .skips_damaged = true,
           .has_text = true,
           .has_folders = true,
-          .is_divisible = IsDivisible,
+          .is_divisible = true,
+          .open_columns = OpenColumnsOf,
           .check = CheckFields,
           .check_model = CheckModel,
           .inherit = Inherit};

@@ -41,7 +41,7 @@ DataFormat TfrecordFormat() {
       .skips_damaged = true,
       .filters = RowFilters::kReader,
       .has_text = true,
-      .is_divisible = [](const proto::DataSource&) { return true; },
+      .is_divisible = true,
       .check = CheckFeatures,
       .check_model = CheckModel,
       .inherit = Inherit};

@@ -1,12 +1,17 @@
 #include "coordinator/data_inspection.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "job/exact_sum.h"
 #include "job/moments.h"
 
 namespace cairn::coordinator {
@@ -260,6 +265,162 @@ TEST_F(DataInspectionTest, ALateReplyLeavesTheOtherReaderOfThePartBusy) {
   EXPECT_TRUE(next.contains(0));
   ASSERT_TRUE(Surveyed(WorkerTask(1), Found(sent.at(0), 16)).ok());
   EXPECT_TRUE(Advance(2, RecordsJob()).contains(1));
+}
+
+// The mean of "x" is that of the training rows, "y" has names.
+proto::Job OpenJob() {
+  proto::Job job;
+  proto::CsvSource& csv = *job.mutable_train()->mutable_csv();
+  csv.add_files("*.csv");
+  csv.add_features()->set_name("x");
+  csv.mutable_features(0)->mutable_missing()->set_name("mean");
+  csv.add_labels()->set_name("y");
+  csv.mutable_labels(0)->set_categorical(true);
+  job.set_validation_fraction(0.5);
+  return job;
+}
+
+// What a worker finds in a part of `files` files. File i has i rows, the number i and the name i.
+proto::InspectReply SearchReply(const proto::Inspect& inspect, int64_t files) {
+  proto::InspectReply reply;
+  proto::DataSearch& search = *reply.mutable_search();
+  search.set_part(inspect.part());
+  search.set_files(files);
+  search.set_names(7);
+  search.set_is_count(inspect.stage() == proto::Inspect::COUNT);
+  proto::DataFindings::Column& x = *search.mutable_found()->add_columns();
+  proto::DataFindings::Column& y = *search.mutable_found()->add_columns();
+  job::ExactSum sum;
+  const int64_t end = files * (inspect.part() + 1) / inspect.parts();
+  for (int64_t i = files * inspect.part() / inspect.parts(); i < end; ++i) {
+    if (search.is_count()) search.set_rows(search.rows() + i);
+    x.set_count(x.count() + 1);
+    sum.Add(static_cast<double>(i));
+    y.add_names(absl::StrCat(100 + i));
+  }
+  *x.mutable_sum() = sum.ToProto();
+  if (search.is_count()) search.clear_found();
+  return reply;
+}
+
+// Also if one of them is lost in the middle of each third of its parts.
+TEST_F(DataInspectionTest, OpenColumnsAreSearchedInPartsWhenTheRowsAreCounted) {
+  constexpr int64_t kFiles = 20;
+  constexpr int64_t kRows = 190;  // 0 + 1 + ... + 19
+  std::map<proto::Inspect::Stage, int> replies;
+  std::map<uint32_t, proto::Inspect> sent = Advance(3, OpenJob());
+  int64_t rows_before = 0;
+  for (int round = 0; !inspection_.asked_for_all(); ++round) {
+    ASSERT_LT(round, 100);
+    for (const auto& [worker, inspect] : std::exchange(sent, {})) {
+      if (worker == 1 && round % 3 == 0) {
+        inspection_.Release(WorkerTask(worker));
+        continue;
+      }
+      ++replies[inspect.stage()];
+      const bool is_survey = inspect.stage() == proto::Inspect::SURVEY;
+      EXPECT_EQ(inspect.has_found(), is_survey);
+      EXPECT_EQ(inspect.has_rows(), inspect.stage() == proto::Inspect::SEARCH);
+      if (inspect.has_rows()) {
+        EXPECT_EQ(inspect.rows(), kRows);
+        const int64_t first = kFiles * inspect.part() / inspect.parts();
+        EXPECT_EQ(inspect.rows_before(), first * (first - 1) / 2);
+        rows_before = std::max(rows_before, inspect.rows_before());
+      }
+      const absl::Status status =
+          is_survey ? Surveyed(WorkerTask(worker), Found(inspect, kFiles))
+                    : inspection_.OnPart(WorkerTask(worker), SearchReply(inspect, kFiles));
+      ASSERT_TRUE(status.ok()) << status;
+    }
+    sent = Advance(3, OpenJob());
+  }
+  EXPECT_GT(rows_before, kRows / 2);
+  EXPECT_EQ(replies[proto::Inspect::COUNT], 12);
+  EXPECT_EQ(replies[proto::Inspect::SEARCH], 12);
+  EXPECT_EQ(replies[proto::Inspect::SURVEY], 12);
+  const proto::Inspect& rest = sent.begin()->second;
+  EXPECT_EQ(rest.stage(), proto::Inspect::REST);
+  EXPECT_EQ(rest.survey().index_size(), kFiles);
+  ASSERT_EQ(rest.found().fills_size(), 1);
+  EXPECT_EQ(rest.found().fills(0).value(), 9.5);
+  ASSERT_EQ(rest.found().vocabularies_size(), 1);
+  EXPECT_EQ(rest.found().vocabularies(0).names_size(), kFiles);
+}
+
+// A worker that was stuck replies about a stage that is over.
+TEST_F(DataInspectionTest, ALateCountIsNoSearch) {
+  auto sent = Advance(2, OpenJob());
+  const proto::Inspect late = sent.at(1);
+  inspection_.Release(WorkerTask(1));
+  while (sent.begin()->second.stage() == proto::Inspect::COUNT) {
+    const proto::Inspect inspect = sent.begin()->second;
+    ASSERT_TRUE(inspection_.OnPart(WorkerTask(0), SearchReply(inspect, 20)).ok());
+    sent = Advance(1, OpenJob());
+  }
+  ASSERT_EQ(sent.at(0).stage(), proto::Inspect::SEARCH);
+  ASSERT_TRUE(inspection_.OnPart(WorkerTask(1), SearchReply(late, 20)).ok());
+  sent = Advance(2, OpenJob());
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent.at(1).stage(), proto::Inspect::SEARCH);
+}
+
+TEST_F(DataInspectionTest, OneWorkerReadsAllIfTheNamesAreTooMany) {
+  proto::Job job = OpenJob();
+  job.clear_validation_fraction();
+  for (const bool in_message : {true, false}) {
+    inspection_ = DataInspection(5);
+    auto sent = Advance(2, job);
+    ASSERT_EQ(sent.at(0).stage(), proto::Inspect::SEARCH) << "no number of a row decides";
+    for (int part = 0; !inspection_.asked_for_all(); ++part) {
+      ASSERT_LT(part, 20);
+      proto::InspectReply reply = SearchReply(sent.at(0), 20);
+      if (in_message) {
+        reply.mutable_search()->clear_found();
+        reply.mutable_search()->set_is_too_large(true);
+      } else {
+        for (int i = 0; i < 10; ++i) {
+          const std::string name(size_t{1} << 20, static_cast<char>('a' + i));
+          reply.mutable_search()->mutable_found()->mutable_columns(1)->add_names(
+              absl::StrCat(part, name));
+        }
+      }
+      ASSERT_TRUE(inspection_.OnPart(WorkerTask(0), reply).ok());
+      sent = Advance(1, job);
+    }
+    EXPECT_FALSE(sent.at(0).has_found());
+    EXPECT_FALSE(sent.at(0).has_survey());
+    EXPECT_EQ(sent.at(0).stage(), proto::Inspect::REST);
+  }
+}
+
+TEST_F(DataInspectionTest, ForgedSearchesAreRefused) {
+  const auto sent = Advance(2, OpenJob());
+  const auto error_of = [&](const std::function<void(proto::DataSearch*)>& forge) {
+    proto::InspectReply reply = SearchReply(sent.at(0), 20);
+    forge(reply.mutable_search());
+    return std::string(inspection_.OnPart(WorkerTask(0), reply).message());
+  };
+  EXPECT_THAT(error_of([](proto::DataSearch* search) { search->set_part(8); }),
+              HasSubstr("part 8 of 8"));
+  EXPECT_THAT(error_of([](proto::DataSearch* search) { search->set_files(-1); }),
+              HasSubstr("-1 data files"));
+  EXPECT_THAT(error_of([](proto::DataSearch* search) { search->set_rows(-1); }),
+              HasSubstr("counted -1 rows"));
+  EXPECT_THAT(error_of([](proto::DataSearch* search) { search->set_rows(INT64_MAX); }),
+              HasSubstr("rows"));
+  EXPECT_THAT(error_of([](proto::DataSearch* search) { search->set_names(8); }),
+              HasSubstr("different names"));
+  // Nothing has changed: the part is still to be read by worker 0.
+  EXPECT_TRUE(Advance(2, OpenJob()).empty());
+
+  proto::Job job = OpenJob();
+  job.clear_validation_fraction();
+  inspection_ = DataInspection(5);
+  proto::InspectReply reply = SearchReply(Advance(2, job).at(0), 20);
+  reply.mutable_search()->mutable_found()->add_columns();
+  EXPECT_THAT(inspection_.OnPart(WorkerTask(0), reply).message(),
+              HasSubstr("worker 0 replied with findings about 3 columns, not 2"));
+  EXPECT_TRUE(Advance(2, job).empty());
 }
 
 // A file is parsed by one worker.

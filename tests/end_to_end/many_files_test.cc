@@ -384,6 +384,23 @@ TEST_P(ManyFiles, AFileWithTheLinesOfABatchIsReadByOneWorker) {
   ExpectOneReading(Readings(".csv", kOpensOfRecords, kOpensOfRecords));
 }
 
+// The mean of a column is that of all files, and a worker reads some of them for it.
+TEST_P(ManyFiles, WhatTheJobLeavesOpenIsFoundByAllWorkers) {
+  CountingJob job = LinesJob(/*epochs=*/1, {{"shuffle", false}});
+  json more = json::parse(job.more);
+  more["train"]["csv"]["features"][0] = {{"name", "x0"}, {"missing", "mean"}};
+  job.more = more.dump();
+  WriteLines(job);
+  ASSERT_NO_FATAL_FAILURE(SubmitForTwoInspectors());
+  ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
+  std::map<std::string, pid_t> first;
+  ReadOpened(".csv", [&](pid_t pid, const std::string& path) { first.emplace(path, pid); });
+  EXPECT_EQ(first.size(), size_t{kFiles});
+  std::map<pid_t, int> searched;
+  for (const auto& [file, pid] : first) ++searched[pid];
+  EXPECT_GE(searched.size(), 2u) << "one worker has searched all files";
+}
+
 TEST_P(ManyFiles, LinesCountOnceInEachEpochWhileWorkersAreKilled) {
   const CountingJob job = LinesJob(/*epochs=*/20, {{"shuffle_block", kRecordsPerFile}});
   WriteLines(job);

@@ -70,7 +70,7 @@ std::optional<Texts> Read(const std::string& path, const proto::DataSource& sour
           .release();
   const worker::SourceFiles files = {.features = {{path}}, .labels = {}, .weights = {}};
   proto::DataPlan plan;
-  if (has_labels && !worker::InspectText(source, files, {}, &plan).ok()) return std::nullopt;
+  if (has_labels && !worker::InspectAlone(source, files, {}, &plan).ok()) return std::nullopt;
   std::vector<worker::LabelSpec> labels;
   if (has_labels) labels = {{.type = proto::INT32, .least = 0, .most = kLabelsMax}};
   worker::DataStorage storage({.memory_bytes = 1 << 24, .spool_bytes = 1 << 24});

@@ -202,7 +202,7 @@ proto::InspectReply InspectTogether(const proto::JobPlan& plan, uint32_t workers
     for (const auto& sending : outbox.commands) {
       const uint64_t before = FilesOpened();
       proto::InspectReply reply = InspectJob(sending.command.inspect(), {});
-      if (inspection.asked_for_all() && workers > 1) {
+      if (inspection.asked_for_all() && sending.command.inspect().has_survey()) {
         EXPECT_LE(FilesOpened() - before, 1u) << "but for the names of the columns, all is known";
       }
       if (inspection.asked_for_all() || !reply.error().empty()) return reply;
@@ -253,6 +253,96 @@ TEST(JobInspectionTest, WorkersTogetherFindInCsvWhatOneFinds) {
            R"(}})",
        }) {
     ExpectSame(csv + more);
+  }
+}
+
+// Files of 1, 4, 7, 10 and 13 rows; "k" has other names in each file, "x" misses numbers.
+std::string CsvFilesOfNames() {
+  std::string files;
+  for (int file = 0; file < 5; ++file) {
+    std::string text = "x,k,y\n";
+    for (int row = 0; row <= 3 * file; ++row) {
+      const std::string x = row % 3 == 1 ? "" : absl::StrCat(file * 0.1 + row / 7.0);
+      absl::StrAppend(&text, x, ",", file, "-", row % 4, ",", row % 2 == 0 ? "no" : "yes", "\n");
+    }
+    absl::StrAppend(&files, file == 0 ? "" : ", ",
+                    Quoted(WriteDataFile(absl::StrCat("names", file, ".csv"), text)));
+  }
+  return files;
+}
+
+// Workers search their parts for what the job leaves open.
+TEST(JobInspectionTest, WorkersTogetherFindNamesAndMeans) {
+  for (const char* const features :
+       {R"([{"name": "x", "missing": {"name": "mean"}}])",
+        R"([{"name": "k", "categorical": true, "missing": {"name": "none"}}])"}) {
+    const std::string csv = R"({"train": {"csv": {"files": [)" + CsvFilesOfNames() +
+                            R"(], "features": )" + features +
+                            R"(, "labels": [{"name": "y", "categorical": true}]})";
+    for (const char* const more : {
+             R"(}, "validation_fraction": 0.3, "validation_choice": "random"})",
+             R"(, "pipeline": [{"filter": "k <> '2-1'"}, {"take": 20}]}})",
+             R"(, "pipeline": [{"skip": 3}, {"normalize": {}}]}})",
+             R"(, "rows": [5, 22]}, "validation_fraction": 0.3})",
+             R"(}})",
+         }) {
+      ExpectSame(csv + more);
+    }
+  }
+}
+
+TEST(JobInspectionTest, WorkersTogetherRefuseWhatOneRefuses) {
+  std::string files;
+  for (int file = 0; file < 3; ++file) {
+    std::string text = "x,y\n";
+    for (int row = 0; row < 30'000; ++row) absl::StrAppend(&text, ",", file, " ", row, "-name\n");
+    absl::StrAppend(&files, file == 0 ? "" : ", ",
+                    Quoted(WriteDataFile(absl::StrCat("large", file, ".csv"), text)));
+  }
+  const auto error_of = [&](const std::string& columns, uint32_t workers) {
+    return InspectTogether(
+               LinePlan(R"({"train": {"csv": {"files": [)" + files + "], " + columns + "}}}"),
+               workers)
+        .error();
+  };
+  for (const uint32_t workers : {1, 2, 3}) {
+    // No part has too many names.
+    EXPECT_THAT(error_of(R"("features": [{"name": "x", "missing": {"value": 0}}],
+                            "labels": [{"name": "y", "categorical": true}])",
+                         workers),
+                HasSubstr("the job's vocabularies are larger than 1024 KiB"))
+        << workers;
+    EXPECT_THAT(error_of(R"("features": [{"name": "x", "missing": {"name": "mean"}}],
+                            "labels": [{"name": "x", "missing": {"value": 0}}])",
+                         workers),
+                HasSubstr("column \"x\""))
+        << workers;
+  }
+}
+
+std::string TextFiles() {
+  std::string files;
+  for (int file = 0; file < 5; ++file) {
+    std::string text;
+    for (int row = 0; row <= 3 * file; ++row) {
+      absl::StrAppend(&text, row % 2 == 0 ? "9" : "10", "\tthe cat no ", row % 5, " of ", file,
+                      " sat\n");
+    }
+    absl::StrAppend(&files, file == 0 ? "" : ", ",
+                    Quoted(WriteDataFile(absl::StrCat("texts", file, ".txt"), text)));
+  }
+  return files;
+}
+
+TEST(JobInspectionTest, WorkersTogetherFindClassesAndTokens) {
+  for (const char* const vectorization :
+       {R"({"output_sequence_length": 1})", R"({"output_sequence_length": 1, "max_tokens": 6})"}) {
+    const std::string texts = R"({"train": {"text": {"files": [)" + TextFiles() +
+                              R"(], "text_vectorization": )" + vectorization + "}";
+    for (const char* const more : {R"(}, "validation_fraction": 0.3})", R"(, "skip_damaged": 1}})",
+                                   R"(, "pipeline": [{"take": 17}]}})", R"(}})"}) {
+      ExpectSame(texts + more);
+    }
   }
 }
 

@@ -170,6 +170,7 @@ proto::DataSurvey SurveyOf(const proto::JobPlan& plan, uint32_t parts) {
   proto::DataSurvey all;
   for (uint32_t part = 0; part < parts; ++part) {
     proto::Inspect inspect = InspectOf(plan);
+    inspect.set_stage(proto::Inspect::SURVEY);
     inspect.set_parts(parts);
     inspect.set_part(part);
     const proto::InspectReply reply = InspectJob(inspect, {});
@@ -253,9 +254,11 @@ TEST(JobSourcesTest, MoreDamagedRecordsInAllPartsThanAreAllowedAreRefused) {
 
 TEST(JobSourcesTest, OnlyDivisibleFilesAreInspectedInParts) {
   proto::Inspect inspect = InspectOf(LinePlan(TenNumbers("}")));
+  inspect.set_stage(proto::Inspect::SURVEY);
   inspect.set_parts(2);
   EXPECT_THAT(InspectJob(inspect, {}).error(), HasSubstr("there is no part 0 of 2"));
   inspect = InspectOf(LinePlan(TwentyFiles() + "}"));
+  inspect.set_stage(proto::Inspect::SURVEY);
   inspect.set_parts(2);
   inspect.set_part(2);
   EXPECT_THAT(InspectJob(inspect, {}).error(), HasSubstr("there is no part 2 of 2"));

@@ -98,10 +98,15 @@ struct DataReader {
   absl::StatusOr<std::vector<std::string>> (*list)(const proto::DataSource& source,
                                                    const std::vector<std::string>& names,
                                                    bool needs_labels) = nullptr;
-  // Adds to the plan what depends on the training data and must be the same on all workers. Null:
-  // nothing. `choose` is empty if all rows are for training.
+  // Adds to the plan what the first of the training files, or their names, tell. Null: nothing.
   absl::Status (*inspect)(const proto::DataSource& train, const SourceFiles& files,
-                          const ChooseTrainingRows& choose, proto::DataPlan* plan) = nullptr;
+                          proto::DataPlan* plan) = nullptr;
+  // Of a format with job::DataFormat::open_columns: what the files, some of the training files,
+  // have in the open columns. `choose` is empty if all rows are for training, or if no column wants
+  // to know; otherwise it is called once, unless no column wants to know.
+  absl::StatusOr<proto::DataFindings> (*search)(const proto::DataSource& train,
+                                                const SourceFiles& files,
+                                                const ChooseTrainingRows& choose) = nullptr;
   // Of a format with job::DataFormat::is_divisible: reads some of a source's files, for `index` and
   // `damaged` of the result.
   absl::StatusOr<SourceArrays> (*survey)(const ReadRequest& request) = nullptr;

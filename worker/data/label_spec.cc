@@ -64,20 +64,4 @@ std::vector<LabelSpec> LabelSpecs(const proto::DataSource& source, const nn::Sig
   return specs;
 }
 
-std::vector<std::string> SortedClasses(const std::set<std::string>& names) {
-  std::vector<std::string> classes(names.begin(), names.end());
-  const auto number = [](const std::string& name) {
-    int64_t value = 0;
-    return absl::SimpleAtoi(name, &value) ? std::optional<int64_t>(value) : std::nullopt;
-  };
-  const bool are_numbers = std::all_of(classes.begin(), classes.end(),
-                                       [&](const auto& name) { return number(name).has_value(); });
-  if (are_numbers) {
-    std::stable_sort(classes.begin(), classes.end(), [&](const auto& one, const auto& other) {
-      return *number(one) < *number(other);
-    });
-  }
-  return classes;
-}
-
 }  // namespace cairn::worker

@@ -42,10 +42,6 @@ struct LabelSpec {
 std::vector<LabelSpec> LabelSpecs(const proto::DataSource& source, const nn::Signature& model,
                                   const nn::Objective& objective);
 
-// The names of classes in the order of their numbers: of their values if all are whole numbers,
-// otherwise of their bytes.
-std::vector<std::string> SortedClasses(const std::set<std::string>& names);
-
 }  // namespace cairn::worker
 
 #endif  // CAIRN_WORKER_DATA_LABEL_SPEC_H_

@@ -13,6 +13,7 @@
 #include "common/plural.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
+#include "job/data_findings.h"
 #include "job/data_source.h"
 #include "job/data_url.h"
 #include "worker/data/cifar_file.h"
@@ -185,14 +186,18 @@ const std::vector<DataReader>& DataReaders() {
   static const auto* const readers = new std::vector<DataReader>{
       {"idx", ReadArrayFiles<ReadIdxFile>},
       {"npy", ReadArrayFiles<ReadNpyFile>},
-      {.name = "csv", .read = ReadCsv, .inspect = InspectCsv, .survey = SurveyCsv},
+      {.name = "csv",
+       .read = ReadCsv,
+       .inspect = InspectCsv,
+       .search = SearchCsv,
+       .survey = SurveyCsv},
       {"cifar10", ReadCifar10},
       {"cifar100", ReadCifar100},
       {.name = "tfrecord", .read = ReadTfrecord, .survey = SurveyTfrecord},
       {"npz", ReadNpz},
-      {"images", ReadImages, ListImages, InspectImages, SurveyImages},
-      {"parquet", ReadParquet, ListParquet, InspectParquet, SurveyParquet},
-      {"text", ReadText, ListText, InspectText, SurveyText},
+      {"images", ReadImages, ListImages, InspectImages, nullptr, SurveyImages},
+      {"parquet", ReadParquet, ListParquet, nullptr, SearchParquet, SurveyParquet},
+      {"text", ReadText, ListText, nullptr, SearchText, SurveyText},
   };
   return *readers;
 }
@@ -228,10 +233,26 @@ absl::StatusOr<std::vector<uint64_t>> FingerprintFiles(const SourceFiles& files)
 }
 
 absl::Status InspectSource(const proto::DataSource& train, const SourceFiles& files,
-                           const ChooseTrainingRows& choose, proto::DataPlan* plan) {
+                           proto::DataPlan* plan) {
   CAIRN_ASSIGN_OR_RETURN(const DataReader* const reader, ReaderOf(train));
-  return reader->inspect == nullptr ? absl::OkStatus()
-                                    : reader->inspect(train, files, choose, plan);
+  return reader->inspect == nullptr ? absl::OkStatus() : reader->inspect(train, files, plan);
+}
+
+absl::StatusOr<proto::DataFindings> SearchSource(const proto::DataSource& train,
+                                                 const SourceFiles& files,
+                                                 const ChooseTrainingRows& choose) {
+  CAIRN_ASSIGN_OR_RETURN(const DataReader* const reader, ReaderOf(train));
+  if (job::OpenColumns(train).empty()) return proto::DataFindings();
+  return reader->search(train, files, choose);
+}
+
+absl::Status InspectAlone(const proto::DataSource& train, const SourceFiles& files,
+                          const ChooseTrainingRows& choose, proto::DataPlan* plan) {
+  CAIRN_RETURN_IF_ERROR(InspectSource(train, files, plan));
+  job::DataFindings all(train);
+  CAIRN_ASSIGN_OR_RETURN(const proto::DataFindings found, SearchSource(train, files, choose));
+  CAIRN_RETURN_IF_ERROR(all.Add(found));
+  return all.Report(plan);
 }
 
 absl::StatusOr<SourceArrays> SurveySource(const ReadRequest& request) {

@@ -26,7 +26,17 @@ absl::StatusOr<std::vector<uint64_t>> FingerprintFiles(const SourceFiles& files)
 
 // Calls DataReader::inspect, if the reader of the training data has it.
 absl::Status InspectSource(const proto::DataSource& train, const SourceFiles& files,
-                           const ChooseTrainingRows& choose, proto::DataPlan* plan);
+                           proto::DataPlan* plan);
+
+// Calls DataReader::search, if the source leaves columns open.
+absl::StatusOr<proto::DataFindings> SearchSource(const proto::DataSource& train,
+                                                 const SourceFiles& files,
+                                                 const ChooseTrainingRows& choose);
+
+// All that the training data decide: adds to the plan what InspectSource and SearchSource find in
+// all files.
+absl::Status InspectAlone(const proto::DataSource& train, const SourceFiles& files,
+                          const ChooseTrainingRows& choose, proto::DataPlan* plan);
 
 // Reads some of the files of a divisible source (job::IsDivisible), for `index` and `damaged` of
 // the result. Errors as ReadSource.

@@ -24,21 +24,30 @@ std::string WithFeature(const std::string& column) {
 
 std::string WithLabels(const std::string& columns) { return R"({"labels": [)" + columns + "]}"; }
 
-TEST(CsvFormatTest, FilesAreDivisibleIfNothingIsToBeFoundInAll) {
-  const auto is_divisible = [](const std::string& feature, const std::string& label) {
+TEST(CsvFormatTest, NamesAndMeansThatAreNotGivenAreOpen) {
+  // "name kind, ..." of the open columns.
+  const auto open = [](const std::string& feature, const std::string& label) {
     proto::DataSource source;
     *source.mutable_csv() =
         SourceOf(R"({"features": [)" + feature + R"(], "labels": [)" + label + "]}");
-    return CsvFormat().is_divisible(source);
+    std::string text;
+    for (const OpenColumn& column : CsvFormat().open_columns(source)) {
+      text += column.name + (column.kind == OpenColumn::Kind::kMean ? " mean, " : " names, ");
+      if (column.name_of_missing) text += "or " + *column.name_of_missing + ", ";
+    }
+    return text;
   };
   const std::string number = R"({"name": "n"})";
-  EXPECT_TRUE(is_divisible("", number));
-  EXPECT_TRUE(is_divisible(number, R"({"name": "y", "vocabulary": ["a", "b"]})"));
-  EXPECT_TRUE(is_divisible(R"({"name": "h", "hash": {"num_bins": 7}})", number));
-  EXPECT_TRUE(is_divisible(R"({"name": "m", "missing": {"value": 1}})", number));
-  EXPECT_FALSE(is_divisible(number, R"({"name": "y", "categorical": true})"));
-  EXPECT_FALSE(is_divisible(R"({"name": "c", "categorical": true})", number));
-  EXPECT_FALSE(is_divisible(R"({"name": "m", "missing": {"name": "mean"}})", number));
+  EXPECT_EQ(open("", number), "");
+  EXPECT_EQ(open(number, R"({"name": "y", "vocabulary": ["a", "b"]})"), "");
+  EXPECT_EQ(open(R"({"name": "h", "hash": {"num_bins": 7}})", number), "");
+  EXPECT_EQ(open(R"({"name": "m", "missing": {"value": 1}})", number), "");
+  EXPECT_EQ(open(number, R"({"name": "y", "categorical": true})"), "y names, ");
+  EXPECT_EQ(open(R"({"name": "c", "categorical": true, "missing": {"name": "?"}})", number),
+            "c names, or ?, ");
+  EXPECT_EQ(open(R"({"name": "m", "missing": {"name": "mean"}})",
+                 R"({"name": "y", "categorical": true})"),
+            "m mean, y names, ");
 }
 
 struct Case {

@@ -3,12 +3,16 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <string>
+#include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/nn/test_model.h"
 
 namespace cairn::job {
 namespace {
+
+using ::testing::ElementsAre;
 
 proto::DataSource SourceOf(const std::string& json) {
   proto::DataSource source;
@@ -54,14 +58,21 @@ TEST(TextFormatTest, FilesOrFoldersAreListed) {
   EXPECT_EQ(TextFormat().lists(&folders).features->at(0), "a");
 }
 
-TEST(TextFormatTest, FilesAreDivisibleIfNothingIsToBeFoundInAll) {
-  const auto is_divisible = [](const std::string& json) {
-    return TextFormat().is_divisible(SourceOf(json));
+TEST(TextFormatTest, ClassesAndTokensThatAreNotGivenAreOpen) {
+  // The kinds of the open columns.
+  const auto open = [](const std::string& json) {
+    std::vector<OpenColumn::Kind> kinds;
+    for (const OpenColumn& column : TextFormat().open_columns(SourceOf(json))) {
+      kinds.push_back(column.kind);
+    }
+    return kinds;
   };
   const std::string tokens = R"("textVectorization": {"vocabulary": ["a"]})";
-  EXPECT_TRUE(is_divisible(R"({"files": ["a"], "classNames": ["b"], )" + tokens + "}"));
-  EXPECT_FALSE(is_divisible(R"({"files": ["a"], )" + tokens + "}"));
-  EXPECT_FALSE(is_divisible(R"({"files": ["a"], "classNames": ["b"]})"));
+  using enum OpenColumn::Kind;
+  EXPECT_THAT(open(R"({"files": ["a"], "classNames": ["b"], )" + tokens + "}"), ElementsAre());
+  EXPECT_THAT(open(R"({"files": ["a"], )" + tokens + "}"), ElementsAre(kNames));
+  EXPECT_THAT(open(R"({"files": ["a"], "classNames": ["b"]})"), ElementsAre(kTokens));
+  EXPECT_THAT(open(R"({"files": ["a"]})"), ElementsAre(kNames, kTokens));
 }
 
 TEST(TextFormatTest, AModelHasOneInputAndOneOutput) {

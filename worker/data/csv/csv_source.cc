@@ -137,24 +137,31 @@ absl::StatusOr<SourceArrays> ReadCsv(const ReadRequest& request) {
 }
 
 absl::Status InspectCsv(const proto::DataSource& train, const SourceFiles& files,
-                        const ChooseTrainingRows& choose, proto::DataPlan* plan) {
-  const bool is_open = !job::IsDivisible(train);
-  if (!is_open && !train.csv().features().empty()) return absl::OkStatus();
+                        proto::DataPlan* plan) {
+  if (!train.csv().features().empty()) return absl::OkStatus();
+  CAIRN_ASSIGN_OR_RETURN(const auto columns, ReadCsvColumns(files.features[0][0], train.csv()));
+  const proto::CsvSource source = WithAllColumns(train.csv(), columns);
+  for (const auto& column : source.features()) plan->add_csv_features(column.name());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<proto::DataFindings> SearchCsv(const proto::DataSource& train,
+                                              const SourceFiles& files,
+                                              const ChooseTrainingRows& choose) {
   const std::vector<std::string>& names = files.features[0];
   CAIRN_ASSIGN_OR_RETURN(const auto columns, ReadCsvColumns(names[0], train.csv()));
   const proto::CsvSource source = WithAllColumns(train.csv(), columns);
-  if (train.csv().features().empty()) {
-    for (const auto& column : source.features()) plan->add_csv_features(column.name());
-  }
-  if (!is_open) return absl::OkStatus();
   CAIRN_ASSIGN_OR_RETURN(const auto condition, RowCondition::Of(train));
   IsTrainingRow is_training = [](int64_t) { return true; };
   if (choose) {
     CAIRN_ASSIGN_OR_RETURN(const int64_t rows, CountCsvRows(names, source, condition));
-    if (condition != nullptr && rows == 0) return NoRowIsLeft();
-    CAIRN_ASSIGN_OR_RETURN(is_training, choose(rows));
+    absl::StatusOr<IsTrainingRow> chosen = choose(rows);
+    if (condition != nullptr && rows == 0 && absl::IsInvalidArgument(chosen.status())) {
+      return NoRowIsLeft();
+    }
+    CAIRN_ASSIGN_OR_RETURN(is_training, std::move(chosen));
   }
-  return SurveyCsvColumns(names, source, is_training, plan, condition);
+  return SurveyCsvColumns(names, source, is_training, condition);
 }
 
 }  // namespace cairn::worker

@@ -13,10 +13,14 @@ namespace cairn::worker {
 absl::StatusOr<SourceArrays> ReadCsv(const ReadRequest& request);
 absl::StatusOr<SourceArrays> SurveyCsv(const ReadRequest& request);
 
-// Adds to the plan the names of the feature columns, vocabularies, and means for missing values.
-// Errors as ReadCsvColumns and SurveyCsvColumns.
+// Adds the names of the feature columns, if the source has none. Errors as ReadCsvColumns.
 absl::Status InspectCsv(const proto::DataSource& train, const SourceFiles& files,
-                        const ChooseTrainingRows& choose, proto::DataPlan* plan);
+                        proto::DataPlan* plan);
+
+// Errors as ReadCsvColumns and SurveyCsvColumns.
+absl::StatusOr<proto::DataFindings> SearchCsv(const proto::DataSource& train,
+                                              const SourceFiles& files,
+                                              const ChooseTrainingRows& choose);
 
 }  // namespace cairn::worker
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "job/data_findings.h"
 #include "job/data_formats/csv_format.h"
 #include "job/exact_sum.h"
 #include "worker/data/csv/csv_file.h"
@@ -36,7 +37,6 @@ class Survey {
     for (const auto& column : source.labels()) Want(column);
   }
 
-  bool wants_anything() const { return !subjects_.empty(); }
   // All columns of the source, so that a file without any of them is detected.
   const std::vector<std::string>& columns() const { return columns_; }
 
@@ -57,24 +57,16 @@ class Survey {
     return absl::OkStatus();
   }
 
-  absl::Status Report(proto::DataPlan* plan) const {
+  proto::DataFindings Found() const {
+    proto::DataFindings found;
     for (const Subject& subject : subjects_) {
-      if (subject.wants_names) {
-        proto::DataPlan::Vocabulary& vocabulary = *plan->add_vocabularies();
-        vocabulary.set_column(subject.column->name());
-        for (const std::string& name : subject.names) vocabulary.add_names(name);
-        continue;
-      }
-      if (subject.count == 0 && !subject.is_bad) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "column \"", subject.column->name(),
-            "\": has no number in the training data to make the mean of, only missing values"));
-      }
-      proto::DataPlan::Fill& fill = *plan->add_fills();
-      fill.set_column(subject.column->name());
-      fill.set_value(subject.count > 0 ? subject.sum.Mean(subject.count) : 0);
+      proto::DataFindings::Column& column = *found.add_columns();
+      for (const std::string& name : subject.names) column.add_names(name);
+      column.set_count(subject.count);
+      *column.mutable_sum() = subject.sum.ToProto();
+      column.set_is_bad(subject.is_bad);
     }
-    return absl::OkStatus();
+    return found;
   }
 
  private:
@@ -84,20 +76,17 @@ class Survey {
     const bool categorical = job::IsCategorical(column);
     if (!job::IsOpen(column)) return;
     subjects_.push_back({&column, place, categorical});
-    // The name that replaces missing values has an id even if no row has it.
-    if (categorical && column.has_missing()) subjects_.back().names.insert(column.missing().name());
   }
 
   absl::Status AddName(std::string_view field, Subject* subject) {
     if (subject->names.find(field) != subject->names.end()) return absl::OkStatus();
     subject->names.emplace(field);
-    // About the size in protobuf.
-    vocabulary_bytes_ += static_cast<int64_t>(field.size()) + 4;
-    if (vocabulary_bytes_ <= kVocabularyBytesMax) return absl::OkStatus();
+    vocabulary_bytes_ += job::NameBytes(field);
+    if (vocabulary_bytes_ <= job::kVocabularyBytesMax) return absl::OkStatus();
     return BadField(
         subject->column->name(), field,
         absl::StrCat("is name ", subject->names.size(), ": the job's vocabularies are larger than ",
-                     kVocabularyBytesMax >> 10,
+                     job::kVocabularyBytesMax >> 10,
                      " KiB; is the column one of numbers, or of free text?"));
   }
 
@@ -114,7 +103,7 @@ class Survey {
   const proto::CsvSource& source_;
   std::vector<std::string> columns_;
   std::vector<Subject> subjects_;
-  int64_t vocabulary_bytes_ = 0;
+  size_t vocabulary_bytes_ = 0;
 };
 
 }  // namespace
@@ -146,12 +135,11 @@ absl::StatusOr<int64_t> CountCsvRows(const std::vector<std::string>& files,
   return rows;
 }
 
-absl::Status SurveyCsvColumns(const std::vector<std::string>& files, const proto::CsvSource& source,
-                              const std::function<bool(int64_t row)>& is_training,
-                              proto::DataPlan* plan,
-                              std::shared_ptr<const RowCondition> condition) {
+absl::StatusOr<proto::DataFindings> SurveyCsvColumns(
+    const std::vector<std::string>& files, const proto::CsvSource& source,
+    const std::function<bool(int64_t row)>& is_training,
+    std::shared_ptr<const RowCondition> condition) {
   Survey survey(source);
-  if (!survey.wants_anything()) return absl::OkStatus();
   std::vector<std::string> columns = survey.columns();
   const CsvFilter filter(std::move(condition), source, &columns);
   int64_t rows = 0;
@@ -162,7 +150,7 @@ absl::Status SurveyCsvColumns(const std::vector<std::string>& files, const proto
           return is_kept ? survey.Add(row, is_training(rows++)) : absl::OkStatus();
         }));
   }
-  return survey.Report(plan);
+  return survey.Found();
 }
 
 }  // namespace cairn::worker

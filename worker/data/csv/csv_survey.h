@@ -14,9 +14,6 @@
 
 namespace cairn::worker {
 
-// The most bytes of all vocabularies in a plan. Larger ones should be ids in the files.
-inline constexpr int64_t kVocabularyBytesMax = int64_t{1} << 20;
-
 // The source with all its feature columns named. `columns` are those of the files or, once the plan
 // has them, those of the plan.
 proto::CsvSource WithAllColumns(proto::CsvSource source, const std::vector<std::string>& columns);
@@ -26,15 +23,14 @@ absl::StatusOr<int64_t> CountCsvRows(const std::vector<std::string>& files,
                                      const proto::CsvSource& source,
                                      std::shared_ptr<const RowCondition> condition = nullptr);
 
-// Reads these rows of the training files and adds to `plan` what the columns do not specify:
-// vocabularies, from all rows; means for missing numbers, from the training rows (numbered through
-// all files). Reads nothing if nothing is needed. Ignores what CsvEncoder reports: fields that are
-// not numbers, rows of another length, missing columns. InvalidArgument: a vocabulary is too large,
-// or a column has only missing values. Other errors as ReadCsvRows.
-absl::Status SurveyCsvColumns(const std::vector<std::string>& files, const proto::CsvSource& source,
-                              const std::function<bool(int64_t row)>& is_training,
-                              proto::DataPlan* plan,
-                              std::shared_ptr<const RowCondition> condition = nullptr);
+// Reads these rows of the training files for what the columns leave open: names, from all rows; the
+// sums of numbers, from the training rows (numbered through all files). Ignores what CsvEncoder
+// reports: fields that are not numbers, rows of another length, missing columns. InvalidArgument: a
+// vocabulary is too large. Other errors as ReadCsvRows.
+absl::StatusOr<proto::DataFindings> SurveyCsvColumns(
+    const std::vector<std::string>& files, const proto::CsvSource& source,
+    const std::function<bool(int64_t row)>& is_training,
+    std::shared_ptr<const RowCondition> condition = nullptr);
 
 }  // namespace cairn::worker
 

@@ -76,14 +76,12 @@ void TokenCounts::AddToken(const std::string& token, int64_t count) {
   total += count;
 }
 
-std::vector<std::string> TokenCounts::Vocabulary(int64_t most) const {
-  std::vector<std::pair<int64_t, std::string>> sorted;
-  for (const auto& [token, count] : counts_) sorted.emplace_back(count, token);
-  std::sort(sorted.rbegin(), sorted.rend());
-  if (static_cast<int64_t>(sorted.size()) > most) sorted.resize(most);
-  std::vector<std::string> tokens;
-  for (auto& [count, token] : sorted) tokens.push_back(std::move(token));
-  return tokens;
+void TokenCounts::AddTo(proto::DataFindings::Column* column) const {
+  for (const auto& [token, count] : counts_) {
+    proto::DataFindings::Token& added = *column->add_tokens();
+    added.set_token(token);
+    added.set_count(count);
+  }
 }
 
 }  // namespace cairn::worker

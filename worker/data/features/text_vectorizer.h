@@ -41,9 +41,7 @@ class TokenCounts {
   // About the size of all different tokens in protobuf.
   size_t bytes() const { return bytes_; }
 
-  // The most frequent tokens first; of those with the same count, the one with the larger bytes
-  // first, as in Keras. At most `most`.
-  std::vector<std::string> Vocabulary(int64_t most) const;
+  void AddTo(proto::DataFindings::Column* column) const;
 
  private:
   void AddToken(const std::string& token, int64_t count);

@@ -20,6 +20,7 @@
 #include "common/plural.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
+#include "job/data_findings.h"
 #include "job/data_formats/images_format.h"
 #include "job/value_steps.h"
 #include "worker/data/csv/csv_value.h"
@@ -208,7 +209,7 @@ absl::StatusOr<std::vector<std::string>> ClassesInTables(const proto::ImagesSour
         images.has_label_column() ? images.label_column() : "class", "\" has more than ",
         labels.size() - 1, " different labels; is it another one?"));
   }
-  return SortedClasses(labels);
+  return job::SortedClasses(labels);
 }
 
 // Labels that are no classes: the loss takes any number.
@@ -429,7 +430,7 @@ absl::StatusOr<std::vector<std::string>> ListImages(const proto::DataSource& sou
 }
 
 absl::Status InspectImages(const proto::DataSource& train, const SourceFiles& /*files*/,
-                           const ChooseTrainingRows& /*choose*/, proto::DataPlan* plan) {
+                           proto::DataPlan* plan) {
   const proto::ImagesSource& images = train.images();
   const auto& names = images.class_names();
   CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> places, PlacesOf(images));

@@ -28,7 +28,7 @@ absl::StatusOr<std::vector<std::string>> ListImages(const proto::DataSource& sou
 
 // Adds the classes to the plan, as DataReader::inspect. Errors as ClassesIn.
 absl::Status InspectImages(const proto::DataSource& train, const SourceFiles& files,
-                           const ChooseTrainingRows& choose, proto::DataPlan* plan);
+                           proto::DataPlan* plan);
 
 }  // namespace cairn::worker
 

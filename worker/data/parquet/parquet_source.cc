@@ -12,9 +12,11 @@
 #include "common/mutex.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
+#include "job/data_findings.h"
 #include "job/data_formats/data_features.h"
 #include "job/data_formats/row_filter.h"
 #include "job/data_pipeline.h"
+#include "job/data_source.h"
 #include "worker/data/encoded_rows.h"
 #include "worker/data/features/feature_encoder.h"
 #include "worker/data/features/text_vectorizer.h"
@@ -24,8 +26,6 @@
 
 namespace cairn::worker {
 namespace {
-
-constexpr size_t kVocabularyBytesMax = size_t{1} << 20;
 
 FeatureEncoder::Words Words() {
   return {.feature = "column",
@@ -227,18 +227,12 @@ absl::Status AddDeferred(const Table& table, const ReadRequest& request, SourceA
   return absl::OkStatus();
 }
 
-// About the size of a name in protobuf.
-size_t NameBytes(std::string_view name) { return name.size() + 4; }
-
 // The names or tokens of a column of all files. Files add what they find, so that an inspection
 // ends as soon as there is too much of it. Thread-safe.
 class ColumnSurvey {
  public:
-  explicit ColumnSurvey(const proto::DataFeature& column)
-      : column_(column), tokens_(column.text_vectorization()) {
-    // The name that replaces nulls has an id even if no row has it.
-    if (column.has_default_name()) names_.insert(column.default_name());
-  }
+  ColumnSurvey(const proto::DataFeature& column, job::OpenColumn open)
+      : column_(column), open_(std::move(open)), tokens_(column.text_vectorization()) {}
 
   const proto::DataFeature& column() const { return column_; }
   bool wants_tokens() const { return column_.has_text_vectorization(); }
@@ -247,16 +241,18 @@ class ColumnSurvey {
     MutexLock lock(&mutex_);
     if (names_.find(name) == names_.end()) {
       names_.emplace(name);
-      bytes_ += NameBytes(name);
+      bytes_ += job::NameBytes(name);
     }
-    return bytes_ <= kVocabularyBytesMax ? absl::OkStatus() : TooLarge(names_.size());
+    return bytes_ <= job::kVocabularyBytesMax ? absl::OkStatus()
+                                              : job::TooManyNames(open_, names_.size());
   }
 
   // InvalidArgument: the tokens of some rows alone are too large.
   absl::Status CheckTokens(const TokenCounts& tokens) const {
     const bool is_cut = column_.text_vectorization().has_max_tokens();
-    return is_cut || tokens.bytes() <= kVocabularyBytesMax ? absl::OkStatus()
-                                                           : TooLarge(tokens.size());
+    return is_cut || tokens.bytes() <= job::kVocabularyBytesMax
+               ? absl::OkStatus()
+               : job::TooManyNames(open_, tokens.size());
   }
 
   absl::Status AddTokens(const TokenCounts& tokens) {
@@ -266,35 +262,16 @@ class ColumnSurvey {
     return CheckTokens(tokens_);
   }
 
-  // `*bytes` is the size of the vocabularies in the plan.
-  absl::Status Report(proto::DataPlan* plan, size_t* bytes) {
+  void AddTo(proto::DataFindings* found) {
     MutexLock lock(&mutex_);
-    proto::DataPlan::Vocabulary& vocabulary = *plan->add_vocabularies();
-    vocabulary.set_column(column_.name());
-    const auto add = [&](const auto& names) {
-      for (const std::string& name : names) {
-        vocabulary.add_names(name);
-        *bytes += NameBytes(name);
-      }
-    };
-    if (wants_tokens()) {
-      add(tokens_.Vocabulary(job::VocabularyMost(column_.text_vectorization())));
-    } else {
-      add(names_);
-    }
-    return *bytes <= kVocabularyBytesMax ? absl::OkStatus() : TooLarge(vocabulary.names_size());
+    proto::DataFindings::Column& column = *found->add_columns();
+    column.mutable_names()->Assign(names_.begin(), names_.end());
+    tokens_.AddTo(&column);
   }
 
  private:
-  absl::Status TooLarge(size_t names) const {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "column \"", PrintableLine(column_.name()), "\" has ", names,
-        " names or more: the job's vocabularies are larger than ", kVocabularyBytesMax >> 10,
-        " KiB; ",
-        wants_tokens() ? "set \"max_tokens\"" : "is the column one of numbers, or of free text?"));
-  }
-
   const proto::DataFeature& column_;
+  const job::OpenColumn open_;
   Mutex mutex_;
   std::set<std::string, std::less<>> names_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Of the names.
@@ -401,20 +378,21 @@ absl::StatusOr<std::vector<std::string>> ListParquet(const proto::DataSource& /*
   return ListAllFiles(names, *parquet_files);
 }
 
-absl::Status InspectParquet(const proto::DataSource& train, const SourceFiles& files,
-                            const ChooseTrainingRows& choose, proto::DataPlan* plan) {
+absl::StatusOr<proto::DataFindings> SearchParquet(const proto::DataSource& train,
+                                                  const SourceFiles& files,
+                                                  const ChooseTrainingRows& choose) {
   const std::vector<std::string>& paths = files.features[0];
+  const std::vector<job::OpenColumn> open = job::OpenColumns(train);
   CAIRN_ASSIGN_OR_RETURN(const auto filter, FilterOf(train));
   std::vector<std::unique_ptr<ColumnSurvey>> surveys;
   bool wants_tokens = false;
   for (const auto* list : {&train.parquet().features(), &train.parquet().labels()}) {
     for (const proto::DataFeature& column : *list) {
       if (!job::HasOpenVocabulary(column)) continue;
-      surveys.push_back(std::make_unique<ColumnSurvey>(column));
+      surveys.push_back(std::make_unique<ColumnSurvey>(column, open[surveys.size()]));
       wants_tokens |= column.has_text_vectorization();
     }
   }
-  if (surveys.empty()) return absl::OkStatus();
   // Where all rows are for training, their numbers do not matter.
   std::vector<int64_t> first(paths.size(), 0);
   IsTrainingRow is_training = [](int64_t) { return true; };
@@ -445,9 +423,9 @@ absl::Status InspectParquet(const proto::DataSource& train, const SourceFiles& f
       paths, [&](size_t i) { results[i] = inspect(i); },
       [&](size_t i, absl::Status error) { results[i] = std::move(error); });
   for (const absl::Status& result : results) CAIRN_RETURN_IF_ERROR(result);
-  size_t bytes = 0;
-  for (const auto& survey : surveys) CAIRN_RETURN_IF_ERROR(survey->Report(plan, &bytes));
-  return absl::OkStatus();
+  proto::DataFindings found;
+  for (const auto& survey : surveys) survey->AddTo(&found);
+  return found;
 }
 
 }  // namespace cairn::worker

@@ -23,9 +23,10 @@ absl::StatusOr<std::vector<std::string>> ListParquet(const proto::DataSource& so
                                                      const std::vector<std::string>& names,
                                                      bool needs_labels);
 
-// Adds the vocabularies of the columns that have none in the job file.
-absl::Status InspectParquet(const proto::DataSource& train, const SourceFiles& files,
-                            const ChooseTrainingRows& choose, proto::DataPlan* plan);
+// Finds the names or tokens of the columns that have no vocabulary in the job file.
+absl::StatusOr<proto::DataFindings> SearchParquet(const proto::DataSource& train,
+                                                  const SourceFiles& files,
+                                                  const ChooseTrainingRows& choose);
 
 }  // namespace cairn::worker
 

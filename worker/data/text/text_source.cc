@@ -15,8 +15,10 @@
 #include "common/printable.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "job/data_findings.h"
 #include "job/data_formats/data_features.h"
 #include "job/data_formats/text_format.h"
+#include "job/data_source.h"
 #include "nn/signature.h"
 #include "worker/data/encoded_rows.h"
 #include "worker/data/features/feature_encoder.h"
@@ -33,7 +35,6 @@ namespace {
 // The largest file of one text, and the longest line.
 constexpr uint64_t kTextBytesMax = uint64_t{64} << 20;
 constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
-constexpr size_t kVocabularyBytesMax = size_t{1} << 20;
 // The most files of one text that are read by one task.
 constexpr size_t kFilesOfTask = 100;
 
@@ -285,29 +286,30 @@ absl::StatusOr<std::vector<std::string>> DirectoriesOf(const proto::TextSource& 
   return ExpandFileNames({source.directory().begin(), source.directory().end()});
 }
 
-// About the size of a name in protobuf.
-size_t NameBytes(std::string_view name) { return name.size() + 4; }
-
 // The classes and tokens of all texts. Tasks add what they find, so that an inspection ends as soon
 // as there is too much of it. Thread-safe.
 class TextSurvey {
  public:
-  explicit TextSurvey(const proto::TextSource& source)
-      : source_(source), tokens_(source.text_vectorization()) {}
+  explicit TextSurvey(const proto::DataSource& train)
+      : source_(train.text()),
+        columns_(job::OpenColumns(train)),
+        tokens_(source_.text_vectorization()) {}
 
   bool wants_classes() const { return source_.class_names().empty(); }
   bool wants_tokens() const { return source_.text_vectorization().vocabulary().empty(); }
 
   absl::Status AddClass(const std::string& name) {
     MutexLock lock(&mutex_);
-    if (classes_.insert(name).second) class_bytes_ += NameBytes(name);
+    if (classes_.insert(name).second) class_bytes_ += job::NameBytes(name);
     return CheckClasses();
   }
 
   // InvalidArgument: the tokens of some texts alone are too large.
   absl::Status CheckTokens(const TokenCounts& tokens) const {
     const bool is_cut = source_.text_vectorization().has_max_tokens();
-    return is_cut || tokens.bytes() <= kVocabularyBytesMax ? absl::OkStatus() : TooManyTokens();
+    return is_cut || tokens.bytes() <= job::kVocabularyBytesMax
+               ? absl::OkStatus()
+               : job::TooManyNames(columns_.back(), tokens.size());
   }
 
   absl::Status AddTokens(const TokenCounts& tokens) {
@@ -317,38 +319,24 @@ class TextSurvey {
     return CheckTokens(tokens_);
   }
 
-  absl::Status Report(proto::DataPlan* plan) {
+  proto::DataFindings Found() {
     MutexLock lock(&mutex_);
-    size_t bytes = 0;
-    const auto add = [&](const char* column, const std::vector<std::string>& names) {
-      proto::DataPlan::Vocabulary& vocabulary = *plan->add_vocabularies();
-      vocabulary.set_column(column);
-      for (const std::string& name : names) {
-        vocabulary.add_names(name);
-        bytes += NameBytes(name);
-      }
-    };
-    if (wants_classes()) add(job::kTextLabel, SortedClasses(classes_));
-    if (!wants_tokens()) return absl::OkStatus();
-    add(job::kTextFeature, tokens_.Vocabulary(job::VocabularyMost(source_.text_vectorization())));
-    return bytes <= kVocabularyBytesMax ? absl::OkStatus() : TooManyTokens();
+    proto::DataFindings found;
+    if (wants_classes()) {
+      found.add_columns()->mutable_names()->Assign(classes_.begin(), classes_.end());
+    }
+    if (wants_tokens()) tokens_.AddTo(found.add_columns());
+    return found;
   }
 
  private:
   absl::Status CheckClasses() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (class_bytes_ <= kVocabularyBytesMax) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("the texts have more than ", classes_.size() - 1,
-                     " different labels; is \"label\" or \"delimiter\" another one?"));
-  }
-
-  static absl::Status TooManyTokens() {
-    return absl::InvalidArgumentError(absl::StrCat("the vocabulary of the texts is larger than ",
-                                                   kVocabularyBytesMax >> 10,
-                                                   " KiB; set \"max_tokens\""));
+    if (class_bytes_ <= job::kVocabularyBytesMax) return absl::OkStatus();
+    return job::TooManyNames(columns_.front(), classes_.size());
   }
 
   const proto::TextSource& source_;
+  const std::vector<job::OpenColumn> columns_;
   Mutex mutex_;
   std::set<std::string> classes_ ABSL_GUARDED_BY(mutex_);
   size_t class_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -506,11 +494,11 @@ absl::StatusOr<std::vector<std::string>> ListText(const proto::DataSource& sourc
   return ListClassFiles(names, {classes.begin(), classes.end()}, TextFiles());
 }
 
-absl::Status InspectText(const proto::DataSource& train, const SourceFiles& files,
-                         const ChooseTrainingRows& choose, proto::DataPlan* plan) {
+absl::StatusOr<proto::DataFindings> SearchText(const proto::DataSource& train,
+                                               const SourceFiles& files,
+                                               const ChooseTrainingRows& choose) {
   const proto::TextSource& source = train.text();
-  TextSurvey survey(source);
-  if (!survey.wants_classes() && !survey.wants_tokens()) return absl::OkStatus();
+  TextSurvey survey(train);
   CAIRN_ASSIGN_OR_RETURN(std::vector<std::string> directories, DirectoriesOf(source));
   const TextReader reader(source, files.features[0], std::move(directories), LabelRule(),
                           train.skip_damaged() > 0);
@@ -532,7 +520,7 @@ absl::Status InspectText(const proto::DataSource& train, const SourceFiles& file
             return true;
           })
           .status());
-  return survey.Report(plan);
+  return survey.Found();
 }
 
 }  // namespace cairn::worker

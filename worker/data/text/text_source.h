@@ -21,11 +21,11 @@ absl::StatusOr<std::vector<std::string>> ListText(const proto::DataSource& sourc
                                                   const std::vector<std::string>& names,
                                                   bool needs_labels);
 
-// Adds the vocabulary of the training texts, and the classes that the job file does not list: in
-// the order of their numbers if all of them are numbers, otherwise in that of their bytes. Classes
+// Finds the tokens of the training texts, and the classes that the job file does not list. Classes
 // are those of all texts, because each text that is read must have a known one.
-absl::Status InspectText(const proto::DataSource& train, const SourceFiles& files,
-                         const ChooseTrainingRows& choose, proto::DataPlan* plan);
+absl::StatusOr<proto::DataFindings> SearchText(const proto::DataSource& train,
+                                               const SourceFiles& files,
+                                               const ChooseTrainingRows& choose);
 
 }  // namespace cairn::worker
 

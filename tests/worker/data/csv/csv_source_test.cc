@@ -4,6 +4,7 @@
 #include "gtest/gtest.h"
 #include "tests/nn/test_model.h"
 #include "tests/worker/data/data_files.h"
+#include "worker/data/source_arrays.h"
 
 namespace cairn::worker {
 namespace {
@@ -56,7 +57,7 @@ TEST(CsvSourceTest, TheInspectionFixesColumnsAndFills) {
   source.mutable_csv()->add_labels()->set_name("y");
   source.mutable_csv()->add_files(WriteDataFile("i1.csv", "a,y,b\n1,0,2\n3,1,4\n"));
   proto::DataPlan plan;
-  ASSERT_TRUE(InspectCsv(source, FilesOf(source), nullptr, &plan).ok());
+  ASSERT_TRUE(InspectAlone(source, FilesOf(source), nullptr, &plan).ok());
   EXPECT_THAT(plan.csv_features(), ElementsAre("a", "b"));
 
   proto::CsvColumn* column = source.mutable_csv()->add_features();
@@ -68,7 +69,7 @@ TEST(CsvSourceTest, TheInspectionFixesColumnsAndFills) {
     return [](int64_t row) { return row == 1; };
   };
   plan.Clear();
-  ASSERT_TRUE(InspectCsv(source, FilesOf(source), choose, &plan).ok());
+  ASSERT_TRUE(InspectAlone(source, FilesOf(source), choose, &plan).ok());
   EXPECT_EQ(rows, 2);
   EXPECT_TRUE(plan.csv_features().empty());
   EXPECT_EQ(plan.fills(0).value(), 3);

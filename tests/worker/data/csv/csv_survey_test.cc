@@ -2,8 +2,10 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include "common/status_macros.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "job/data_findings.h"
 #include "tests/worker/data/data_files.h"
 
 namespace cairn::worker {
@@ -21,6 +23,21 @@ proto::CsvSource SourceOf(const std::string& json) {
 
 bool All(int64_t) { return true; }
 
+// What the plan gets of it.
+absl::StatusOr<proto::DataPlan> PlanOf(const std::vector<std::string>& files,
+                                       const proto::CsvSource& source,
+                                       const std::function<bool(int64_t)>& is_training = All) {
+  CAIRN_ASSIGN_OR_RETURN(const proto::DataFindings found,
+                         SurveyCsvColumns(files, source, is_training));
+  proto::DataSource train;
+  *train.mutable_csv() = source;
+  job::DataFindings findings(train);
+  CAIRN_RETURN_IF_ERROR(findings.Add(found));
+  proto::DataPlan plan;
+  CAIRN_RETURN_IF_ERROR(findings.Report(&plan));
+  return plan;
+}
+
 TEST(CsvSurveyTest, VocabulariesAndMeansComeFromAllFiles) {
   const std::vector<std::string> files = {
       WriteDataFile("1.csv", "city,age,kind\nRom,10,x\nBern,,y\n"),
@@ -29,8 +46,7 @@ TEST(CsvSurveyTest, VocabulariesAndMeansComeFromAllFiles) {
     "features": [{"name": "city", "categorical": true, "missing": {"name": "none"}},
                  {"name": "age", "missing": {"name": "mean"}}],
     "labels": [{"name": "kind", "categorical": true}], "missing": ["?"]})");
-  proto::DataPlan plan;
-  ASSERT_TRUE(SurveyCsvColumns(files, source, All, &plan).ok());
+  const proto::DataPlan plan = *PlanOf(files, source);
   ASSERT_EQ(plan.vocabularies_size(), 2);
   EXPECT_EQ(plan.vocabularies(0).column(), "city");
   EXPECT_THAT(plan.vocabularies(0).names(), ElementsAre("Bern", "Rom", "none"));
@@ -44,54 +60,37 @@ TEST(CsvSurveyTest, VocabulariesAndMeansComeFromAllFiles) {
 TEST(CsvSurveyTest, MeansAreOfTrainingRowsAndVocabulariesOfAll) {
   const std::vector<std::string> files = {WriteDataFile("1.csv", "a,b\n1,p\n2,q\n"),
                                           WriteDataFile("2.csv", "a,b\n60,r\n")};
-  proto::DataPlan plan;
-  ASSERT_TRUE(SurveyCsvColumns(
-                  files, SourceOf(R"({
+  const proto::DataPlan plan = *PlanOf(files, SourceOf(R"({
     "features": [{"name": "a", "missing": {"name": "mean"}}],
     "labels": [{"name": "b", "categorical": true}]})"),
-                  [](int64_t row) { return row < 2; }, &plan)
-                  .ok());
+                                       [](int64_t row) { return row < 2; });
   EXPECT_EQ(plan.fills(0).value(), 1.5);
   EXPECT_THAT(plan.vocabularies(0).names(), ElementsAre("p", "q", "r"));
-}
-
-TEST(CsvSurveyTest, NothingIsReadIfNothingIsToBeFound) {
-  proto::DataPlan plan;
-  EXPECT_TRUE(SurveyCsvColumns({"/gone.csv"}, SourceOf(R"({
-    "features": [{"name": "a", "vocabulary": ["x"]}, {"name": "b", "missing": {"value": 0}}],
-    "labels": [{"name": "y"}]})"),
-                               All, &plan)
-                  .ok());
-  EXPECT_EQ(plan.ByteSizeLong(), 0u);
 }
 
 TEST(CsvSurveyTest, WhatCannotBeFoundIsSaid) {
   std::string ids = "id\n";
   for (int i = 0; i < 200000; ++i) ids += std::to_string(i) + "\n";
-  proto::DataPlan plan;
-  const absl::Status many = SurveyCsvColumns(
-      {WriteDataFile("ids.csv", ids)},
-      SourceOf(R"({"labels": [{"name": "id", "categorical": true}]})"), All, &plan);
+  const absl::Status many = PlanOf({WriteDataFile("ids.csv", ids)},
+                                   SourceOf(R"({"labels": [{"name": "id", "categorical": true}]})"))
+                                .status();
   EXPECT_THAT(std::string(many.message()), HasSubstr("column \"id\""));
   EXPECT_THAT(std::string(many.message()), HasSubstr("larger than 1024 KiB"));
-  const absl::Status none = SurveyCsvColumns({WriteDataFile("n.csv", "a,y\n,1\n")}, SourceOf(R"({
-    "features": [{"name": "a", "missing": {"name": "mean"}}], "labels": [{"name": "y"}]})"),
-                                             All, &plan);
+  const absl::Status none = PlanOf({WriteDataFile("n.csv", "a,y\n,1\n")}, SourceOf(R"({
+    "features": [{"name": "a", "missing": {"name": "mean"}}], "labels": [{"name": "y"}]})"))
+                                .status();
   EXPECT_THAT(std::string(none.message()), HasSubstr("column \"a\": has no number"));
 }
 
 // CsvEncoder, which reads all columns, says it of all at once.
 TEST(CsvSurveyTest, WhatIsWrongWithFieldsIsLeftToTheEncoder) {
-  proto::DataPlan plan;
-  const absl::Status status =
-      SurveyCsvColumns({WriteDataFile("b.csv", "a,b,y\n\"1,5\",,p\n7,8\n,,q\n")}, SourceOf(R"({
+  const auto plan = PlanOf({WriteDataFile("b.csv", "a,b,y\n\"1,5\",,p\n7,8\n,,q\n")}, SourceOf(R"({
     "features": [{"name": "a", "missing": {"name": "mean"}},
                  {"name": "c", "missing": {"name": "mean"}}],
-    "labels": [{"name": "y", "categorical": true}]})"),
-                       All, &plan);
-  ASSERT_TRUE(status.ok()) << status;
-  EXPECT_THAT(plan.vocabularies(0).names(), ElementsAre("p", "q"));
-  EXPECT_EQ(plan.fills_size(), 2);
+    "labels": [{"name": "y", "categorical": true}]})"));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(plan->vocabularies(0).names(), ElementsAre("p", "q"));
+  EXPECT_EQ(plan->fills_size(), 2);
 }
 
 TEST(CsvSurveyTest, AllColumnsButTheLabelsAreFeatures) {

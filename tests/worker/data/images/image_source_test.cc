@@ -119,7 +119,7 @@ TEST_F(ImageSource, ClassNamesOrderAndChooseTheFolders) {
 
 TEST_F(ImageSource, LabelsAreThoseOfTheClassesOfTheTrainingData) {
   fs::create_directories(root_ + "/aardvark");  // No image has this class.
-  ASSERT_TRUE(InspectImages(source_, {}, nullptr, &plan_).ok());
+  ASSERT_TRUE(InspectImages(source_, {}, &plan_).ok());
   EXPECT_THAT(plan_.vocabularies(0).names(), ElementsAre("aardvark", "ant", "bee"));
   EXPECT_THAT(Error(), HasSubstr("it has 3 class folders, labels from 0 to 1 expected"));
   plan_.mutable_vocabularies(0)->clear_names();
@@ -250,7 +250,7 @@ TEST_F(ImageSource, ATableHasThePathsAndLabels) {
                          "/ant/2.png\n10,0,ant/1.png\n");
   source_.mutable_images()->clear_directory();
   source_.mutable_images()->add_table(table);
-  ASSERT_TRUE(InspectImages(source_, {}, nullptr, &plan_).ok());
+  ASSERT_TRUE(InspectImages(source_, {}, &plan_).ok());
   EXPECT_THAT(plan_.vocabularies(0).names(), ElementsAre("9", "10"));
   const PlannedFiles planned = Planned();
   ASSERT_EQ(planned.index.size(), 5u);  // The last one is the table.

@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "job/data_findings.h"
 #include "tests/nn/test_model.h"
 #include "worker/data/files/load_file.h"
 #include "worker/data/files/read_at.h"
@@ -52,7 +53,7 @@ class ParquetSourceTest : public ::testing::Test {
                                     const PlannedFiles* planned) {
     const std::vector<LabelSpec> labels = {{.type = proto::INT32, .least = 0, .most = 1}};
     proto::DataPlan plan;
-    const absl::Status status = InspectParquet(source, files, {}, &plan);
+    const absl::Status status = InspectAlone(source, files, {}, &plan);
     if (!status.ok()) return status;
     return ReadParquet({source, files, plan, *model_, labels, storage_.get(), planned});
   }
@@ -119,7 +120,7 @@ TEST_F(ParquetSourceTest, VocabulariesAreThoseOfAllFiles) {
           "features": [{"name": "name", "categorical": true, "defaultName": "none"}],
           "labels": [{"name": "int8"}]})");
   proto::DataPlan plan;
-  ASSERT_TRUE(InspectParquet(source, *ListFiles(source, *model_), {}, &plan).ok());
+  ASSERT_TRUE(InspectAlone(source, *ListFiles(source, *model_), {}, &plan).ok());
   ASSERT_EQ(plan.vocabularies_size(), 1);
   EXPECT_EQ(plan.vocabularies(0).column(), "name");
   EXPECT_THAT(plan.vocabularies(0).names(), ElementsAre("it's", "none", "rose", "été"));
@@ -127,7 +128,7 @@ TEST_F(ParquetSourceTest, VocabulariesAreThoseOfAllFiles) {
           "features": [{"name": "name", "textVectorization": {"maxTokens": 4}}],
           "labels": [{"name": "int8"}]})");
   plan.Clear();
-  ASSERT_TRUE(InspectParquet(text, *ListFiles(text, *model_), {}, &plan).ok());
+  ASSERT_TRUE(InspectAlone(text, *ListFiles(text, *model_), {}, &plan).ok());
   EXPECT_THAT(plan.vocabularies(0).names(), ElementsAre("rose", "été"));
 }
 
@@ -147,13 +148,33 @@ TEST_F(ParquetSourceTest, TokensAreThoseOfTheTrainingRows) {
   };
   SourceFiles files;
   files.features = {{kFolder + "types.parquet", kFolder + "types.parquet"}};
-  ASSERT_TRUE(InspectParquet(source, files, choose({0, 4}), &plan).ok());
+  ASSERT_TRUE(InspectAlone(source, files, choose({0, 4}), &plan).ok());
   EXPECT_THAT(plan.vocabularies(0).names(), ElementsAre("rose"));
   // Names are those of all rows.
   EXPECT_THAT(plan.vocabularies(1).names(), ElementsAre("a", "b"));
   plan.Clear();
-  ASSERT_TRUE(InspectParquet(source, files, choose({5}), &plan).ok());
+  ASSERT_TRUE(InspectAlone(source, files, choose({5}), &plan).ok());
   EXPECT_THAT(plan.vocabularies(0).names(), ElementsAre("its"));
+}
+
+TEST_F(ParquetSourceTest, PartsTogetherHaveWhatAllFilesHave) {
+  const proto::DataSource source = SourceOf(R"({"files": [")" + kFolder + R"(types.parquet"],
+          "features": [{"name": "name", "textVectorization": {}}],
+          "labels": [{"name": "dictionary", "categorical": true}]})");
+  const SourceFiles once{.features = {{kFolder + "types.parquet"}}};
+  const SourceFiles twice{.features = {{kFolder + "types.parquet", kFolder + "types.parquet"}}};
+  proto::DataPlan expected;
+  ASSERT_TRUE(InspectAlone(source, twice, {}, &expected).ok());
+  EXPECT_EQ(expected.vocabularies_size(), 2);
+  job::DataFindings findings(source);
+  for (int part = 0; part < 2; ++part) {
+    const auto found = SearchParquet(source, once, {});
+    ASSERT_TRUE(found.ok()) << found.status();
+    ASSERT_TRUE(findings.Add(*found).ok());
+  }
+  proto::DataPlan plan;
+  ASSERT_TRUE(findings.Report(&plan).ok());
+  EXPECT_EQ(plan.ShortDebugString(), expected.ShortDebugString());
 }
 
 TEST_F(ParquetSourceTest, APartHasAllRowsOfItsMetadata) {
@@ -178,14 +199,14 @@ TEST_F(ParquetSourceTest, AnInspectionEndsWhenTheNamesAreTooLarge) {
         SourceOf(R"({"files": [")" + kFolder + R"(groups.parquet"], "features": [)" + column +
                  R"(], "labels": [{"name": "y"}]})");
     proto::DataPlan plan;
-    return std::string(InspectParquet(source, *ListFiles(source, *model_), {}, &plan).message());
+    return std::string(InspectAlone(source, *ListFiles(source, *model_), {}, &plan).message());
   };
   // 70000 names of up to 5 digits are smaller than 1 MiB.
   EXPECT_EQ(inspect(R"({"name": "i", "categorical": true})"), "");
   EXPECT_EQ(inspect(R"({"name": "i", "textVectorization": {}})"), "");
   EXPECT_THAT(inspect(R"({"name": "i", "categorical": true}, {"name": "i",
                           "textVectorization": {}})"),
-              HasSubstr("column \"i\" has 70000 names or more: the job's vocabularies are larger "
+              HasSubstr("column \"i\" has 70000 tokens or more: the job's vocabularies are larger "
                         "than 1024 KiB; set \"max_tokens\""));
 }
 

@@ -46,7 +46,7 @@ class TextSourceTest : public ::testing::Test {
     const auto files = ListFiles(source, *model_, with_labels);
     if (!files.ok()) return std::string(files.status().message());
     if (with_labels) {
-      const absl::Status status = InspectText(source, *files, choose, &plan_);
+      const absl::Status status = InspectAlone(source, *files, choose, &plan_);
       if (!status.ok()) return std::string(status.message());
     }
     std::vector<LabelSpec> labels;
@@ -199,7 +199,8 @@ TEST_F(TextSourceTest, AnInspectionEndsWhenTheNamesAreTooLarge) {
   // The last line is not reached.
   const std::string labels = WriteDataFile("many_labels.txt", many + "no tab\n");
   EXPECT_THAT(Read(R"({"files": [")" + labels + R"("]})"),
-              HasSubstr("different labels; is \"label\" or \"delimiter\" another one?"));
+              HasSubstr("names or more: the job's vocabularies are larger than 1024 KiB; is "
+                        "\"label\" or \"delimiter\" another one?"));
   many.clear();
   for (int i = 0; i < 120000; ++i) many += "a\t" + std::to_string(1000000 + i) + "\n";
   const std::string tokens = WriteDataFile("many_tokens.txt", many + "no tab\n");
