@@ -15,6 +15,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/nn/test_model.h"
+#include "worker/data/source_arrays.h"
 #include "worker/data/text/text_source.h"
 
 namespace cairn::fuzz {
