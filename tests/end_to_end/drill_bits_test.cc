@@ -84,6 +84,8 @@ struct Case {
   int faults;
   int threads;
   bool has_ps = true;
+  // A job that ends before the last fault would be trained again, with four times as many.
+  int epochs_of_fault = kEpochsOfFault;
 };
 
 json StrategyOf(const Case& drill) {
@@ -98,7 +100,7 @@ TEST_P(DrillBits, AreThoseOfTheRunWithoutFaults) {
   const CommandResult result =
       RunCairn({"drill",
                 WriteMixedJob(folder.path("job"), StrategyOf(GetParam()),
-                              kEpochsOfFault * GetParam().faults),
+                              GetParam().epochs_of_fault * GetParam().faults),
                 "--plan", GetParam().plan, "--faults", std::to_string(GetParam().faults),
                 "--threads", std::to_string(GetParam().threads), "--step_delay", kStepMilliseconds,
                 "--output", folder.path("drill"), "--json"},
@@ -120,7 +122,7 @@ std::vector<Case> CasesOfSuite() {
           {"everything", 2, 2},
           {"hangs", 3, 1},
           {"partitions", 4, 2},
-          {"disk", 10, 1},
+          {"disk", 10, 1, true, 2 * kEpochsOfFault},
           {"workers", 3, 1, false},
           {"everything", 2, 1, false},
           {"hangs", 2, 1, false},
