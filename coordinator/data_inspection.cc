@@ -189,9 +189,9 @@ absl::Status DataInspection::CheckFiles(TaskId worker, Stage stage, uint32_t par
 
 absl::Status DataInspection::OnSearched(TaskId worker, const proto::DataSearch& search) {
   const Stage stage = search.is_count() ? kCount : kSearch;
-  // Late: the stage is over, or one worker reads everything.
+  // Late: the stage is over, or one worker reads everything, maybe this one.
   if (stage_ != stage) {
-    Release(worker);
+    ReleaseParts(worker);
     return absl::OkStatus();
   }
   CAIRN_RETURN_IF_ERROR(CheckFiles(worker, stage, search.part(), search.files(), search.names()));
@@ -275,6 +275,10 @@ absl::Status DataInspection::OnMeasured(TaskId worker, const proto::DataMeasurem
 
 void DataInspection::Release(TaskId worker) {
   if (inspector_ == worker) inspector_.reset();
+  ReleaseParts(worker);
+}
+
+void DataInspection::ReleaseParts(TaskId worker) {
   for (Parts& parts : parts_) {
     for (Part& part : parts) {
       if (part.reader == worker) part.reader.reset();

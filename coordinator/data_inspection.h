@@ -72,6 +72,7 @@ class DataInspection {
 
   static bool AreRead(const Parts& parts);
   void Begin(const proto::Job& job, size_t workers);
+  void ReleaseParts(TaskId worker);
   // Without parts: what is found in them cannot be put together.
   void ReadByOne();
   // The parts of the stage are read: puts together what was found.

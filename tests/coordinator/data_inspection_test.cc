@@ -390,6 +390,12 @@ TEST_F(DataInspectionTest, OneWorkerReadsAllIfTheNamesAreTooMany) {
     EXPECT_FALSE(sent.at(0).has_found());
     EXPECT_FALSE(sent.at(0).has_survey());
     EXPECT_EQ(sent.at(0).stage(), proto::Inspect::REST);
+    // What it was reading before is no reply to that.
+    proto::Inspect before;
+    before.set_stage(proto::Inspect::SEARCH);
+    before.set_parts(8);
+    ASSERT_TRUE(inspection_.OnPart(WorkerTask(0), SearchReply(before, 20)).ok());
+    EXPECT_TRUE(Advance(2, job).empty());
   }
 }
 
