@@ -72,11 +72,12 @@ absl::StatusOr<Job*> JobTable::Lookup(const std::string& reference) const {
 }
 
 absl::Status JobTable::CheckUnambiguous(const Job& job, const std::string& reference) const {
-  if (reference == absl::StrCat(job.id())) return absl::OkStatus();
-  const auto named = ids_of_name_.find(reference);
-  if (named == ids_of_name_.end()) return absl::OkStatus();
+  // It is a number.
+  if (reference == absl::StrCat(job.id()) || reference != job.record().job().name()) {
+    return absl::OkStatus();
+  }
   std::vector<uint64_t> candidates;
-  for (const uint64_t id : named->second) {
+  for (const uint64_t id : ids_of_name_.at(reference)) {
     if (!Find(id)->refused() || job.refused()) candidates.push_back(id);
   }
   if (candidates.size() == 1) return absl::OkStatus();

@@ -115,6 +115,11 @@ TEST_F(JobTableTest, ANameOfSeveralJobsIsAmbiguous) {
   const absl::Status status = jobs_.CheckUnambiguous(*third, "a");
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
   EXPECT_EQ(status.message(), "jobs 1 and 3 have the name 'a'; say which by its number");
+  // Another way to write a number.
+  Add(4, "03", proto::FAILED, /*generation=*/0);
+  Add(5, "03", proto::FAILED, /*generation=*/0);
+  EXPECT_EQ(Find("03"), 3);
+  EXPECT_TRUE(jobs_.CheckUnambiguous(*third, "03").ok());
 }
 
 }  // namespace
