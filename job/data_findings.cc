@@ -13,6 +13,11 @@
 #include "job/data_source.h"
 
 namespace cairn::job {
+namespace {
+
+constexpr int64_t kCountMax = std::numeric_limits<int64_t>::max();
+
+}  // namespace
 
 absl::Status TooManyNames(const OpenColumn& column, size_t names) {
   return absl::InvalidArgumentError(
@@ -56,14 +61,9 @@ absl::Status DataFindings::Add(const proto::DataFindings& part) {
   std::vector<ExactSum> sums(columns_.size());
   for (size_t i = 0; i < columns_.size(); ++i) {
     const proto::DataFindings::Column& column = part.columns(static_cast<int>(i));
-    const auto is_wrong = [&](int64_t count, int64_t before) {
-      return count < 0 || count > std::numeric_limits<int64_t>::max() - before;
-    };
-    const bool has_wrong_token = absl::c_any_of(column.tokens(), [&](const auto& token) {
-      const auto known = found_[i].tokens.find(token.token());
-      return is_wrong(token.count(), known == found_[i].tokens.end() ? 0 : known->second);
-    });
-    if (has_wrong_token || is_wrong(column.count(), found_[i].count)) {
+    const bool has_wrong_token =
+        absl::c_any_of(column.tokens(), [](const auto& token) { return token.count() < 0; });
+    if (has_wrong_token || column.count() < 0 || column.count() > kCountMax - found_[i].count) {
       return absl::InvalidArgumentError(
           absl::StrCat("impossible counts of column \"", PrintableLine(columns_[i].name), "\""));
     }
@@ -78,7 +78,7 @@ absl::Status DataFindings::Add(const proto::DataFindings& part) {
     for (const auto& token : column.tokens()) {
       const auto [known, is_new] = found.tokens.try_emplace(token.token(), 0);
       if (is_new) bytes_ += NameBytes(token.token());
-      known->second += token.count();
+      known->second += std::min(token.count(), kCountMax - known->second);
     }
     found.sum.Add(sums[i]);
     found.count += column.count();

@@ -114,7 +114,11 @@ TEST(DataFindingsTest, WhatIsNotAboutTheColumnsIsRefusedAndChangesNothing) {
     expect_refused(bad, "impossible counts of column \"age\"");
     bad = Part({"A"}, {7}, {"B"});
     for (int i = 0; i < 2; ++i) bad.mutable_columns(2)->add_tokens()->set_count(count);
-    if (count < 0) expect_refused(bad, "impossible counts of column \"kind\"");
+    if (count < 0) {
+      expect_refused(bad, "impossible counts of column \"kind\"");
+    } else {
+      EXPECT_TRUE(DataFindings(CsvSource()).Add(bad).ok()) << "the same token twice";
+    }
   }
   bad = Part({"A"}, {7}, {"B"});
   bad.mutable_columns(1)->mutable_sum()->set_first(1 << 30);
