@@ -148,9 +148,9 @@ TEST_F(LoadingTest, ASourceThatIsSlowToReadIsShownAsReading) {
   EXPECT_GT(ShareOfData(worker), 0.5) << worker;
 }
 
-// Images of a megapixel become examples of 8 x 8, and are decoded in each epoch.
+// Images of nine megapixels become examples of 8 x 8, and are decoded in each epoch.
 TEST_F(LoadingTest, ASourceThatIsSlowToDecodeIsShownAsDecoding) {
-  constexpr int kSide = 1024;
+  constexpr int kSide = 3072;
   CountingJob job = Job(/*rows=*/64);
   job.batches_per_epoch = 200;  // An end of an epoch is a pause.
   job.more = json{{"model", "image_model.json"},
