@@ -38,6 +38,9 @@ TEST(GrpcServerTest, InvalidAddressesAreRefused) {
 
 // CVE-2023-4785: gRPC's own listener would never accept again.
 TEST(GrpcServerTest, ServesAgainAfterItWasOutOfFileDescriptors) {
+#ifdef CAIRN_UNDEFINED_SANITIZER
+  GTEST_SKIP() << "the sanitizer opens a pipe to see whether a pointer is valid";
+#endif
   GrpcServer server;
   ASSERT_TRUE(server.Start("127.0.0.1:0").ok());
   EXPECT_EQ(AskForHealth(server), kServing);
