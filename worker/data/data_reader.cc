@@ -1,6 +1,7 @@
 #include "worker/data/data_reader.h"
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <thread>
 
@@ -38,24 +39,49 @@ int ReadersOf(size_t files) {
   return static_cast<int>(std::min({files, kReadersMax, cores}));
 }
 
+namespace {
+
+void ForEach(size_t count, const std::function<void(size_t i)>& read) {
+  const int threads = ReadersOf(count);
+  if (threads <= 1) {
+    for (size_t i = 0; i < count; ++i) read(i);
+    return;
+  }
+  // The pool's destructor waits for all tasks.
+  ThreadPool pool(threads, "data files", count);
+  for (size_t i = 0; i < count; ++i) pool.Submit([&read, i] { read(i); });
+}
+
+}  // namespace
+
 void ForEachFile(const std::vector<std::string>& files, const std::function<void(size_t i)>& read,
                  const std::function<void(size_t i, absl::Status error)>& failed) {
-  const auto read_one = [&](size_t i) {
+  ForEach(files.size(), [&](size_t i) {
     try {
       read(i);
     } catch (const std::bad_alloc&) {
       failed(i, absl::ResourceExhaustedError(absl::StrCat(
                     "data file ", files[i], ": it does not fit into this worker's memory")));
     }
-  };
-  const int threads = ReadersOf(files.size());
-  if (threads <= 1) {
-    for (size_t i = 0; i < files.size(); ++i) read_one(i);
-    return;
-  }
-  // The pool's destructor waits for all tasks.
-  ThreadPool pool(threads, "data files", files.size());
-  for (size_t i = 0; i < files.size(); ++i) pool.Submit([&read_one, i] { read_one(i); });
+  });
+}
+
+absl::Status ReadInParallel(size_t count, const std::function<absl::Status(size_t i)>& read) {
+  std::vector<absl::Status> results(count);
+  std::atomic<size_t> failed = count;  // The lowest.
+  ForEach(count, [&](size_t i) {
+    if (i > failed) return;
+    try {
+      results[i] = read(i);
+    } catch (const std::bad_alloc&) {
+      results[i] = absl::ResourceExhaustedError("the data do not fit into this worker's memory");
+    }
+    if (results[i].ok()) return;
+    for (size_t lowest = failed; i < lowest && !failed.compare_exchange_weak(lowest, i);) {
+    }
+  });
+  for (absl::Status& result : results) CAIRN_RETURN_IF_ERROR(std::move(result));
+  return absl::OkStatus();
 }
 
 absl::Status Join(const Array& next, Array* all) {

@@ -123,6 +123,10 @@ int ReadersOf(size_t files);
 void ForEachFile(const std::vector<std::string>& files, const std::function<void(size_t i)>& read,
                  const std::function<void(size_t i, absl::Status error)>& failed);
 
+// Calls read(i) for i from 0 to count - 1, several in parallel, and none after that of an error.
+// Returns the first error in the order of i; std::bad_alloc becomes ResourceExhausted.
+absl::Status ReadInParallel(size_t count, const std::function<absl::Status(size_t i)>& read);
+
 // The results of read(file) for each file, several in parallel.
 template <typename T>
 std::vector<absl::StatusOr<T>> ReadEach(

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/mutex.h"
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "job/moments.h"
@@ -194,9 +195,10 @@ absl::Status Dataset::SetWeights(Array array) {
         array.Place(bad->row),
         absl::StrCat("a sample weight is a finite number of 0 or more, found ", bad->value));
   }
-  weights_.emplace();
-  weights_->elements = 1;
-  weights_->array = std::move(array);
+  Column weights;
+  weights.elements = 1;
+  weights.array = std::move(array);
+  weights_ = std::move(weights);
   return absl::OkStatus();
 }
 
@@ -438,26 +440,43 @@ bool Dataset::has_steps() const {
                      [](const Column& column) { return !column.steps.empty(); });
 }
 
+std::vector<Dataset::RowRange> Dataset::PiecesOf(RowRange rows) {
+  // Fewer rows are not worth a piece. Of each thread several: an error ends them early.
+  constexpr int64_t kRowsLeast = 64;
+  constexpr int64_t kPiecesOfThread = 8;
+  const int64_t count = std::max<int64_t>(0, rows.end - rows.first);
+  const int64_t most = std::max<int64_t>(1, count / kRowsLeast);
+  const int64_t pieces = std::min(most, kPiecesOfThread * ReadersOf(most));
+  std::vector<RowRange> result;
+  for (int64_t i = 0; i < pieces; ++i) {
+    result.push_back({rows.first + count * i / pieces, rows.first + count * (i + 1) / pieces});
+  }
+  return result;
+}
+
 absl::Status Dataset::CheckSteps(RowRange rows, Inputs inputs) const {
+  const std::vector<RowRange> pieces = PiecesOf(rows);
   for (const Column& column : features_) {
     const bool is_other = inputs == Inputs::kNormalized
                               ? !column.steps.is_measured()
                               : inputs == Inputs::kOthers && column.steps.is_measured();
     if (is_other) continue;
     if (!column.steps.may_fail() && (column.is_checked || column.steps.empty())) continue;
-    std::vector<float> values(column.elements);
-    const auto check = [&](int64_t row, const char* bytes) {
-      const absl::Status status = ConvertRow(column, bytes, std::nullopt, values.data());
-      if (!status.ok()) return Wrong(column.array.Place(row), std::string(status.message()));
-      if (column.type == proto::INT32 || column.allows_nan) return absl::OkStatus();
-      const auto bad = std::find_if(values.begin(), values.end(),
-                                    [](float value) { return !std::isfinite(value); });
-      if (bad == values.end()) return absl::OkStatus();
-      return Wrong(column.array.Place(row),
-                   absl::StrCat("after the pipeline, element ", bad - values.begin(), " is ", *bad,
-                                ", not a finite float32"));
-    };
-    CAIRN_RETURN_IF_ERROR(column.array.ForEachRow(rows.first, rows.end, check));
+    CAIRN_RETURN_IF_ERROR(ReadInParallel(pieces.size(), [&](size_t piece) {
+      std::vector<float> values(column.elements);
+      const auto check = [&](int64_t row, const char* bytes) {
+        const absl::Status status = ConvertRow(column, bytes, std::nullopt, values.data());
+        if (!status.ok()) return Wrong(column.array.Place(row), std::string(status.message()));
+        if (column.type == proto::INT32 || column.allows_nan) return absl::OkStatus();
+        const auto bad = std::find_if(values.begin(), values.end(),
+                                      [](float value) { return !std::isfinite(value); });
+        if (bad == values.end()) return absl::OkStatus();
+        return Wrong(column.array.Place(row),
+                     absl::StrCat("after the pipeline, element ", bad - values.begin(), " is ",
+                                  *bad, ", not a finite float32"));
+      };
+      return column.array.ForEachRow(pieces[piece].first, pieces[piece].end, check);
+    }));
   }
   return absl::OkStatus();
 }
@@ -475,6 +494,7 @@ std::vector<proto::DataPlan::ExampleShape> Dataset::InputShapes() const {
 absl::StatusOr<std::vector<job::Moments>> Dataset::Measure(
     const nn::Signature& model, const std::function<bool(int64_t row)>& is_training,
     RowRange rows) const {
+  const std::vector<RowRange> pieces = PiecesOf(rows);
   std::vector<job::Moments> results;
   for (int input = 0; input < inputs(); ++input) {
     const Column& column = features_[input];
@@ -489,22 +509,30 @@ absl::StatusOr<std::vector<job::Moments>> Dataset::Measure(
                        " features on its last axis, at most ", job::Moments::kPlacesMax,
                        " can be standardized; use \"scale\""));
     }
-    job::Moments& moments = results.back() = job::Moments(places);
-    std::vector<float> values(nn::ElementCount(shape));
-    const auto add = [&](int64_t row, const char* bytes) {
-      if (column.steps.empty()) {
-        if (!is_training(row)) return absl::OkStatus();
-        // Scaled first: standardization applies to the scaled values.
-        column.array.RowToFloats(bytes, column.preprocessing.scale(), values.data());
-      } else {
-        const absl::Status status = column.steps.ApplyToMeasure(column.array, bytes, values.data());
-        if (!status.ok()) return Wrong(column.array.Place(row), std::string(status.message()));
-        moments.Cover(values);
-      }
-      if (is_training(row)) moments.Add(values);
-      return absl::OkStatus();
-    };
-    CAIRN_RETURN_IF_ERROR(column.array.ForEachRow(rows.first, rows.end, add));
+    results.back() = job::Moments(places);
+    Mutex mutex;  // Guards `results`.
+    CAIRN_RETURN_IF_ERROR(ReadInParallel(pieces.size(), [&](size_t piece) {
+      job::Moments moments(places);
+      std::vector<float> values(nn::ElementCount(shape));
+      const auto add = [&](int64_t row, const char* bytes) {
+        if (column.steps.empty()) {
+          if (!is_training(row)) return absl::OkStatus();
+          // Scaled first: standardization applies to the scaled values.
+          column.array.RowToFloats(bytes, column.preprocessing.scale(), values.data());
+        } else {
+          const absl::Status status =
+              column.steps.ApplyToMeasure(column.array, bytes, values.data());
+          if (!status.ok()) return Wrong(column.array.Place(row), std::string(status.message()));
+          moments.Cover(values);
+        }
+        if (is_training(row)) moments.Add(values);
+        return absl::OkStatus();
+      };
+      CAIRN_RETURN_IF_ERROR(column.array.ForEachRow(pieces[piece].first, pieces[piece].end, add));
+      const proto::Moments sums = moments.ToProto();
+      MutexLock lock(&mutex);
+      return results.back().Add(sums);
+    }));
   }
   return results;
 }

@@ -123,8 +123,8 @@ class Dataset {
   std::vector<proto::DataPlan::ExampleShape> InputShapes() const;
 
   // Computes the moments of each input that is standardized, or has a step that normalizes by them,
-  // over those of the rows for which `is_training` returns true. They have no places for the other
-  // inputs. Reads the rows.
+  // over those of the rows for which `is_training`, which several threads call, returns true. They
+  // have no places for the other inputs. Reads the rows.
   absl::StatusOr<std::vector<job::Moments>> Measure(
       const nn::Signature& model, const std::function<bool(int64_t row)>& is_training,
       RowRange rows) const;
@@ -148,6 +148,8 @@ class Dataset {
   };
 
   Dataset() = default;
+  // The ranges that threads read, several at the same time.
+  static std::vector<RowRange> PiecesOf(RowRange rows);
   // InvalidArgument: the reason why the row cannot be converted; `out` is then incomplete.
   static absl::Status ConvertRow(const Column& column, const char* row, std::optional<uint64_t> key,
                                  void* out);

@@ -389,6 +389,36 @@ TEST(DatasetTest, MeasuresWhatTrainsAndStandardizesAll) {
   EXPECT_EQ(values, (std::vector<float>{-1, -1, 1, 1, 998, 94}));
 }
 
+// Several threads read them.
+TEST(DatasetTest, ManyRowsAreMeasuredAndTheFirstBadOneIsNamed) {
+  constexpr int kRows = 1000;
+  std::vector<float> numbers(2 * kRows);
+  for (int i = 0; i < 2 * kRows; ++i) numbers[i] = static_cast<float>(i / 2 + i % 2 * 5000);
+  numbers[2 * 300] = -1;
+  numbers[2 * 999] = -2;
+  const std::string labels = NpyBytes("<f4", "(1000,)", Raw(std::vector<float>(kRows)));
+  auto source = Npy({NpyBytes("<f4", "(1000, 2)", Raw(numbers))}, labels);
+  source.add_pipeline()->set_cast("uint16");
+  const auto model = PairModel(1);
+  const auto cast = Load(source, *model, LossOf("mse"));
+  ASSERT_TRUE(cast.ok()) << cast.status();
+  EXPECT_THAT(std::string(cast->CheckSteps(cast->all_rows()).message()), HasSubstr("row 300: "));
+  EXPECT_TRUE(cast->CheckSteps({0, 300}).ok());
+  EXPECT_TRUE(cast->CheckSteps({301, 999}).ok());
+  EXPECT_THAT(std::string(cast->CheckSteps({301, 1000}).message()), HasSubstr("row 999: "));
+  source.clear_pipeline();
+  source.set_standardize(true);
+  const auto raw = Load(source, *model, LossOf("mse"));
+  ASSERT_TRUE(raw.ok()) << raw.status();
+  // The numbers from 100 to 899 in the second column, half of them.
+  const auto measured = raw->Measure(*model, [](int64_t row) { return row % 2 == 0; }, {100, 900});
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  const proto::DataPlan::Standardization result = measured->at(0).Result();
+  EXPECT_EQ(result.mean(1), 5000 + 499);
+  // Of n numbers with distance 2: 2 sqrt((n^2 - 1) / 12).
+  EXPECT_NEAR(result.deviation(1), 2 * std::sqrt((400.0 * 400.0 - 1) / 12), 1e-9);
+}
+
 // Labels in a file on disk may change while a job runs.
 TEST(DatasetTest, AnInvalidClassIsNotWrittenOutsideItsVector) {
   for (const int64_t changed : {int64_t{3}, int64_t{300}, int64_t{-1}, int64_t{1} << 31}) {
