@@ -35,6 +35,7 @@ absl::Status CheckCounts(TaskId worker, const proto::DataSurvey& survey) {
   for (const proto::IndexedFile& file : survey.index()) {
     const int64_t before = total;
     bool fits = add(file.examples());
+    if (file.part_rows_size() != file.part_examples_size()) fits = false;
     if (!file.part_examples().empty()) {
       total = before;
       fits = fits && absl::c_all_of(file.part_examples(), add) && total - before == file.examples();
@@ -54,17 +55,27 @@ absl::Status CheckCounts(TaskId worker, const proto::DataSurvey& survey) {
 
 void DataInspection::Begin(const proto::Job& job, size_t workers) {
   stage_ = kStages;
-  if (workers < 2 || !job::IsDivisible(job.train())) return;
-  const size_t parts = std::min(kPartsPerWorker * workers, kPartsMax);
-  stage_ = kCount;
-  if (!job::OpenColumns(job.train()).empty()) {
-    if (job::SearchesTrainingRows(job)) parts_[kCount].resize(parts);
-    parts_[kSearch].resize(parts);
-    findings_.emplace(job.train());
+  if (workers < 2) return;
+  for (const job::PlacedSource& each : job::SurveyedSources(job)) {
+    Source& source = sources_.emplace_back();
+    source.is_validation = each.is_validation;
+    source.number = each.number;
+    source.name = absl::StrCat(each.name, each.name.empty() ? "" : " of ", "the ",
+                               each.is_validation ? "validation" : "training", " data");
   }
+  if (sources_.empty()) return;
+  stage_ = kCount;
+  const size_t parts = std::min(kPartsPerWorker * workers, kPartsMax);
+  // The parts of several sources are fewer, as they are not only of one.
+  const size_t surveyed = std::min(std::max(workers, parts / sources_.size()),
+                                   std::max<size_t>(1, kPartsMax / sources_.size()));
+  for (Source& source : sources_) source.surveys.resize(surveyed);
+  parts_[kSurvey].resize(sources_.size() * surveyed);
+  if (!job::IsDivisible(job.train()) || job::OpenColumns(job.train()).empty()) return;
+  if (job::SearchesTrainingRows(job)) parts_[kCount].resize(parts);
   rows_.resize(parts_[kCount].size());
-  parts_[kSurvey].resize(parts);
-  surveys_.resize(parts);
+  parts_[kSearch].resize(parts);
+  findings_.emplace(job.train());
 }
 
 void DataInspection::EndStage(Stage stage, const proto::Job& job, size_t workers) {
@@ -74,9 +85,11 @@ void DataInspection::EndStage(Stage stage, const proto::Job& job, size_t workers
     if (!findings_->Report(&*open_).ok()) ReadByOne();
     findings_.reset();
   } else if (stage == kSurvey) {
-    survey_ = Merged();
-    surveys_.clear();
-    if (!job::IsReadAgain(job.train())) return;
+    for (Source& source : sources_) {
+      surveys_.push_back(Merged(source));
+      source.surveys.clear();
+    }
+    if (!job::IsDivisible(job.train()) || !job::IsReadAgain(job.train())) return;
     parts_[kMeasure].resize(MeasuredParts(std::min(kPartsPerWorker * workers, kPartsMax)));
   }
 }
@@ -113,7 +126,11 @@ proto::Command DataInspection::CommandFor(const proto::JobRecord& record,
   *inspect.mutable_model() = record.model();
   inspect.set_inspection(id_);
   if (open_.has_value()) *inspect.mutable_found() = *open_;
-  if (survey_.has_value()) *inspect.mutable_survey() = *survey_;
+  if (stage_ == kMeasure) {
+    *inspect.add_surveys() = surveys_.front();
+  } else {
+    inspect.mutable_surveys()->Assign(surveys_.begin(), surveys_.end());
+  }
   if (!moments_.has_value()) return command;
   proto::DataMeasurement& measurement = *inspect.mutable_measurement();
   for (const job::Moments& each : *moments_) *measurement.add_inputs() = each.ToProto();
@@ -122,10 +139,10 @@ proto::Command DataInspection::CommandFor(const proto::JobRecord& record,
 
 size_t DataInspection::MeasuredParts(size_t wanted) const {
   size_t units = 0;
-  for (const proto::IndexedFile& file : survey_->index()) {
+  for (const proto::IndexedFile& file : surveys_.front().index()) {
     units += std::max(1, file.part_examples_size());
   }
-  const size_t most = kSurveyBytesMax / std::max<size_t>(1, survey_->ByteSizeLong());
+  const size_t most = kSurveyBytesMax / std::max<size_t>(1, surveys_.front().ByteSizeLong());
   return std::max<size_t>(1, std::min({wanted, units, most}));
 }
 
@@ -144,9 +161,12 @@ void DataInspection::AskForParts(Stage stage, const proto::Command& command,
     part->reader = worker;
     proto::Command asked = command;
     proto::Inspect& inspect = *asked.mutable_inspect();
+    const auto number = static_cast<size_t>(part - parts.begin());
+    const size_t of_source = stage == kSurvey ? parts_per_source() : parts.size();
     inspect.set_stage(kNames[stage]);
-    inspect.set_parts(static_cast<uint32_t>(parts.size()));
-    inspect.set_part(static_cast<uint32_t>(part - parts.begin()));
+    inspect.set_parts(static_cast<uint32_t>(of_source));
+    inspect.set_part(static_cast<uint32_t>(number % of_source));
+    if (stage == kSurvey) SetPlace(sources_[number / of_source], inspect.mutable_place());
     if (stage == kSearch && !rows_.empty()) {
       inspect.set_has_rows(true);
       inspect.set_rows(absl::c_accumulate(rows_, int64_t{0}));
@@ -163,28 +183,29 @@ absl::Status DataInspection::OnPart(TaskId worker, const proto::InspectReply& re
                             : OnMeasured(worker, reply.measurement());
 }
 
-absl::Status DataInspection::CheckFiles(TaskId worker, Stage stage, uint32_t part, int64_t files,
-                                        uint64_t names) {
+absl::Status DataInspection::CheckPart(TaskId worker, uint32_t part, size_t parts, int64_t files) {
   constexpr int64_t kFilesMax = int64_t{1} << 40;
-  if (part >= parts_[stage].size() || files < 0 || files > kFilesMax) {
-    return absl::InvalidArgumentError(absl::StrCat(worker.Name(), " replied about part ", part,
-                                                   " of ", parts_[stage].size(), " of ", files,
-                                                   " data files"));
+  if (part < parts && files >= 0 && files <= kFilesMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(worker.Name(), " replied about part ", part,
+                                                 " of ", parts, " of ", files, " data files"));
+}
+
+absl::Status DataInspection::CheckFiles(TaskId worker, int64_t files, uint64_t names,
+                                        Source* source) {
+  if (!source->first.has_value()) {
+    source->first = worker;
+    source->files = files;
+    source->names = names;
   }
-  if (!first_.has_value()) {
-    first_ = worker;
-    files_ = files;
-    names_ = names;
-  }
-  if (files != files_) {
+  if (files != source->files) {
     return absl::InvalidArgumentError(
         absl::StrCat("all workers need the same data files: ", worker.Name(), " has ", files,
-                     " for training, ", first_->Name(), " has ", files_));
+                     " of ", source->name, ", ", source->first->Name(), " has ", source->files));
   }
-  if (names == names_) return absl::OkStatus();
+  if (names == source->names) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "all workers need the same data files: of those for training, ", worker.Name(), " and ",
-      first_->Name(), " have ", Plural(files, "file"), " with different names"));
+      "all workers need the same data files: of those of ", source->name, ", ", worker.Name(),
+      " and ", source->first->Name(), " have ", Plural(files, "file"), " with different names"));
 }
 
 absl::Status DataInspection::OnSearched(TaskId worker, const proto::DataSearch& search) {
@@ -194,8 +215,10 @@ absl::Status DataInspection::OnSearched(TaskId worker, const proto::DataSearch& 
     ReleaseParts(worker);
     return absl::OkStatus();
   }
-  CAIRN_RETURN_IF_ERROR(CheckFiles(worker, stage, search.part(), search.files(), search.names()));
-  Part& read = parts_[stage][search.part()];
+  Parts& parts = parts_[stage];
+  CAIRN_RETURN_IF_ERROR(CheckPart(worker, search.part(), parts.size(), search.files()));
+  CAIRN_RETURN_IF_ERROR(CheckFiles(worker, search.files(), search.names(), &sources_.front()));
+  Part& read = parts[search.part()];
   if (!read.is_read && search.is_count()) {
     if (search.rows() < 0 || search.rows() > kExamplesMax) {
       return absl::InvalidArgumentError(
@@ -221,18 +244,24 @@ absl::Status DataInspection::OnSearched(TaskId worker, const proto::DataSearch& 
 }
 
 absl::Status DataInspection::OnSurveyed(TaskId worker, const proto::DataSurvey& survey) {
-  CAIRN_RETURN_IF_ERROR(CheckFiles(worker, kSurvey, survey.part(), survey.files(), survey.names()));
-  const auto parts = static_cast<int64_t>(parts_[kSurvey].size());
+  const auto source = absl::c_find_if(sources_, [&](const Source& each) {
+    return each.is_validation == survey.place().is_validation() &&
+           static_cast<uint32_t>(each.number) == survey.place().number();
+  });
+  const auto parts = static_cast<int64_t>(source == sources_.end() ? 0 : parts_per_source());
   const auto part = static_cast<int64_t>(survey.part());
-  const int64_t expected = files_ * (part + 1) / parts - files_ * part / parts;
+  CAIRN_RETURN_IF_ERROR(CheckPart(worker, survey.part(), parts, survey.files()));
+  CAIRN_RETURN_IF_ERROR(CheckFiles(worker, survey.files(), survey.names(), &*source));
+  const int64_t files = survey.files();
+  const int64_t expected = files * (part + 1) / parts - files * part / parts;
   if (survey.index_size() != expected || survey.fingerprints_size() != expected) {
     return absl::InvalidArgumentError(absl::StrCat(worker.Name(), " replied about ",
                                                    survey.index_size(), " data files, not ",
                                                    expected, " of part ", part));
   }
   CAIRN_RETURN_IF_ERROR(CheckCounts(worker, survey));
-  Part& read = parts_[kSurvey][part];
-  if (!read.is_read) surveys_[part] = survey;
+  Part& read = parts_[kSurvey][(source - sources_.begin()) * parts + part];
+  if (!read.is_read) source->surveys[part] = survey;
   read.SetRead(worker);
   return absl::OkStatus();
 }
@@ -292,8 +321,9 @@ std::string DataInspection::WorkOf(TaskId worker) const {
   for (size_t stage = 0; stage < parts_.size(); ++stage) {
     for (size_t i = 0; i < parts_[stage].size(); ++i) {
       if (parts_[stage][i].reader != worker) continue;
-      return absl::StrCat("part ", i + 1, " of ", parts_[stage].size(), " of the training data to ",
-                          kWork[stage]);
+      const size_t parts = stage == kSurvey ? parts_per_source() : parts_[stage].size();
+      return absl::StrCat("part ", i % parts + 1, " of ", parts, " of ", sources_[i / parts].name,
+                          " to ", kWork[stage]);
     }
   }
   return "";
@@ -314,11 +344,17 @@ bool DataInspection::AreRead(const Parts& parts) {
   return absl::c_all_of(parts, [](const Part& part) { return part.is_read; });
 }
 
-proto::DataSurvey DataInspection::Merged() const {
+void DataInspection::SetPlace(const Source& source, proto::SourcePlace* place) {
+  place->set_is_validation(source.is_validation);
+  place->set_number(static_cast<uint32_t>(source.number));
+}
+
+proto::DataSurvey DataInspection::Merged(const Source& source) {
   proto::DataSurvey all;
-  all.set_files(files_);
-  all.set_names(names_);
-  for (const proto::DataSurvey& part : surveys_) {
+  SetPlace(source, all.mutable_place());
+  all.set_files(source.files);
+  all.set_names(source.names);
+  for (const proto::DataSurvey& part : source.surveys) {
     all.mutable_index()->MergeFrom(part.index());
     all.mutable_fingerprints()->MergeFrom(part.fingerprints());
     const proto::DamagedRecords& damaged = part.damaged();

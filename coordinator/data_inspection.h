@@ -20,14 +20,18 @@
 
 namespace cairn::coordinator {
 
-// Has workers read a job's data before it starts: the coordinator may have no access to them. If
-// the training files are divisible (job::IsDivisible) and there are several workers, they do it in
-// parts, each worker one at a time, in these stages:
+// Has workers read a job's data before it starts: the coordinator may have no access to them.
+// Several workers read divisible files (job::IsDivisible) in parts, each worker one at a time, in
+// these stages:
 //
-//   count     the rows of parts of the files, if their numbers decide which are for training
-//   search    parts of the files, for what the job leaves open (job::OpenColumns)
-//   survey    parts of the files, for their index
-//   measure   parts of the examples that were found, if they are read again (job::IsReadAgain)
+//   count     the rows of parts of the training files, if their numbers decide which are for
+//             training
+//   search    parts of the training files, for what the job leaves open (job::OpenColumns)
+//   survey    parts of the files of each source, for their index (job::SurveyedSources)
+//   measure   parts of the training examples that were found, if they are read again
+//             (job::IsReadAgain)
+//
+// Training data of several sources are only surveyed in parts.
 //
 // At last one worker reads the rest, knowing what was found in all parts. What a lost worker was to
 // read is read by another. Pure state machine, not thread-safe.
@@ -70,6 +74,18 @@ class DataInspection {
   // The stages in parts, in order.
   enum Stage { kCount, kSearch, kSurvey, kMeasure, kStages };
 
+  // Of a source that is surveyed.
+  struct Source {
+    bool is_validation = false;
+    int number = 0;
+    std::string name;  // "the training data", "mix[1] of the validation data"
+    // The worker that has read a part first; the others must see the same files.
+    std::optional<TaskId> first;
+    int64_t files = 0;
+    uint64_t names = 0;
+    std::vector<proto::DataSurvey> surveys;  // By part.
+  };
+
   static bool AreRead(const Parts& parts);
   void Begin(const proto::Job& job, size_t workers);
   void ReleaseParts(TaskId worker);
@@ -85,26 +101,25 @@ class DataInspection {
   absl::Status OnSearched(TaskId worker, const proto::DataSearch& search);
   absl::Status OnSurveyed(TaskId worker, const proto::DataSurvey& survey);
   absl::Status OnMeasured(TaskId worker, const proto::DataMeasurement& measurement);
-  // InvalidArgument: the worker sees other files than the one that has replied first, or its reply
-  // is not about a part of the stage.
-  absl::Status CheckFiles(TaskId worker, Stage stage, uint32_t part, int64_t files, uint64_t names);
-  // Puts the parts of the survey together.
-  proto::DataSurvey Merged() const;
+  // Refuses a reply about a part that does not exist, or about an impossible number of files.
+  static absl::Status CheckPart(TaskId worker, uint32_t part, size_t parts, int64_t files);
+  // InvalidArgument: the worker sees other files than the one that has replied first.
+  static absl::Status CheckFiles(TaskId worker, int64_t files, uint64_t names, Source* source);
+  // Puts the parts of a survey together.
+  static proto::DataSurvey Merged(const Source& source);
+  static void SetPlace(const Source& source, proto::SourcePlace* place);
+  size_t parts_per_source() const { return parts_[kSurvey].size() / sources_.size(); }
   // The number of parts that are measured: a file, or part of a file, is read by one worker.
   size_t MeasuredParts(size_t wanted) const;
 
   uint64_t id_;
   std::optional<Stage> stage_;        // That is read, or kStages: the rest. None: it has not begun.
   std::array<Parts, kStages> parts_;  // Empty: there is no such stage.
-  // The worker that has read a part first; the others must see the same files.
-  std::optional<TaskId> first_;
-  int64_t files_ = 0;
-  uint64_t names_ = 0;
-  std::vector<int64_t> rows_;                         // By part, of kCount.
+  std::vector<Source> sources_;       // Their parts of kSurvey are in this order.
+  std::vector<int64_t> rows_;         // By part, of kCount.
   std::optional<job::DataFindings> findings_;         // Of the parts that were searched.
   std::optional<proto::DataPlan> open_;               // What was found for the open columns.
-  std::vector<proto::DataSurvey> surveys_;            // By part.
-  std::optional<proto::DataSurvey> survey_;           // Of all parts.
+  std::vector<proto::DataSurvey> surveys_;            // Of all parts, by source.
   std::optional<std::vector<job::Moments>> moments_;  // Of the parts that were read, by input.
   std::optional<TaskId> inspector_;
   bool asked_for_all_ = false;

@@ -658,6 +658,27 @@ std::vector<proto::DataSource> SourcesOf(const proto::DataSource& source) {
   return sources;
 }
 
+std::vector<PlacedSource> SurveyedSources(const proto::Job& job) {
+  std::vector<PlacedSource> surveyed;
+  const auto add = [&surveyed](bool is_validation, const proto::DataSource& data) {
+    const bool skips = absl::c_any_of(data.zip(), [](const proto::ZippedSource& zipped) {
+      return zipped.source().skip_damaged() > 0;
+    });
+    if (skips) return;
+    const std::string kind = !data.zip().empty() ? "zip" : !data.mix().empty() ? "mix" : "";
+    const std::vector<proto::DataSource> sources = SourcesOf(data);
+    for (int i = 0; i < static_cast<int>(sources.size()); ++i) {
+      if (!IsDivisible(sources[i])) continue;
+      if (!kind.empty() && !OpenColumns(sources[i]).empty()) continue;
+      const std::string name = kind.empty() ? "" : absl::StrCat(kind, "[", i, "]");
+      surveyed.push_back({is_validation, i, name, sources[i]});
+    }
+  };
+  add(false, job.train());
+  if (job.has_validation()) add(true, ValidationSource(job));
+  return surveyed;
+}
+
 proto::DataSource TemplateOf(const proto::DataSource& source) {
   return source.zip().empty() ? SourcesOf(source)[0] : source;
 }

@@ -60,6 +60,18 @@ bool IsOneHot(const proto::DataSource& source, const std::string& output);
 
 // Whether workers may inspect a part of the source's files each.
 bool IsDivisible(const proto::DataSource& source);
+// A source with files: all of the job's training or validation data, or one of their mixture or
+// zip.
+struct PlacedSource {
+  bool is_validation = false;
+  int number = 0;
+  std::string name;  // "mix[1]"; empty if it is all of the data.
+  proto::DataSource source;
+};
+// Those whose files workers survey in parts: the divisible ones. The training data come first. One
+// worker reads zips that skip damaged records, and the sources of zips and mixtures that leave
+// columns open; the latter are refused.
+std::vector<PlacedSource> SurveyedSources(const proto::Job& job);
 // The columns that the source leaves open.
 std::vector<OpenColumn> OpenColumns(const proto::DataSource& source);
 // Whether the source's rows that are for training depend on how many it has.

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,12 @@ uint64_t NamesHash(const std::vector<std::string>& names) {
   return hash;
 }
 
+using Surveys = google::protobuf::RepeatedPtrField<proto::DataSurvey>;
+
+bool IsAt(const proto::SourcePlace& place, bool is_validation, int number) {
+  return place.is_validation() == is_validation && place.number() == static_cast<uint32_t>(number);
+}
+
 class Inspection {
  public:
   Inspection(const proto::Inspect& inspect, const JobModel& model,
@@ -38,7 +45,7 @@ class Inspection {
       : job_(inspect.job()),
         model_(model),
         found_(inspect.has_found() ? &inspect.found() : nullptr),
-        survey_(inspect.has_survey() ? &inspect.survey() : nullptr),
+        surveys_(inspect.surveys()),
         measurement_(inspect.has_measurement() ? &inspect.measurement() : nullptr),
         storage_(std::move(storage)),
         reply_(*reply) {}
@@ -47,8 +54,8 @@ class Inspection {
     proto::DataPlan& plan = *reply_.mutable_data();
     if (!job_.train().mix().empty()) {
       proto::DamagedRecords damaged;
-      CAIRN_ASSIGN_OR_RETURN(const int64_t examples,
-                             Mix(job_.train(), plan.mutable_train_mix(), &damaged));
+      CAIRN_ASSIGN_OR_RETURN(const int64_t examples, Mix(job_.train(), /*is_validation=*/false,
+                                                         plan.mutable_train_mix(), &damaged));
       if (damaged.count() > 0) *plan.mutable_train_damaged() = damaged;
       reply_.set_examples(examples);
       return true;
@@ -96,8 +103,8 @@ class Inspection {
     proto::DataPlan& plan = *reply_.mutable_data();
     if (!source.mix().empty()) {
       proto::DamagedRecords damaged;
-      CAIRN_ASSIGN_OR_RETURN(const int64_t examples,
-                             Mix(source, plan.mutable_validation_mix(), &damaged));
+      CAIRN_ASSIGN_OR_RETURN(const int64_t examples, Mix(source, /*is_validation=*/true,
+                                                         plan.mutable_validation_mix(), &damaged));
       if (damaged.count() > 0) *plan.mutable_validation_damaged() = damaged;
       reply_.set_validation_examples(examples);
       return true;
@@ -111,13 +118,12 @@ class Inspection {
       CAIRN_RETURN_IF_ERROR(data.CheckSteps(data.all_rows()));
       return true;
     }
+    const proto::DataSurvey* const survey = SurveyOf(/*is_validation=*/true, 0);
     CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(source, model_));
-    CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
-    plan.mutable_validation_files()->Assign(prints.begin(), prints.end());
+    CAIRN_ASSIGN_OR_RETURN(*plan.mutable_validation_files(), Fingerprint(files, survey));
     Findings found;
-    CAIRN_ASSIGN_OR_RETURN(const Dataset data,
-                           OpenSource(source, files, plan, model_.data_model(),
-                                      model_.data_objective(), storage_.get(), nullptr, &found));
+    CAIRN_ASSIGN_OR_RETURN(const Dataset data, Open(source, files, plan.validation_files(), survey,
+                                                    plan, model_.data_model(), &found));
     if (found.damaged.count() > 0) {
       *plan.mutable_validation_damaged() = WithoutPlaces(found.damaged);
     }
@@ -128,25 +134,51 @@ class Inspection {
   }
 
  private:
+  // Null: the source is to be read.
+  const proto::DataSurvey* SurveyOf(bool is_validation, int number) const {
+    const auto survey = absl::c_find_if(surveys_, [&](const proto::DataSurvey& each) {
+      return IsAt(each.place(), is_validation, number);
+    });
+    return survey == surveys_.end() ? nullptr : &*survey;
+  }
+
   // With a survey, only those of other files are computed.
-  absl::StatusOr<std::vector<uint64_t>> FingerprintTraining(const SourceFiles& files) {
-    if (survey_ == nullptr) return FingerprintFiles(files);
+  static absl::StatusOr<Fingerprints> Fingerprint(const SourceFiles& files,
+                                                  const proto::DataSurvey* survey) {
+    if (survey == nullptr) {
+      CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
+      return Fingerprints(prints.begin(), prints.end());
+    }
     const auto listed = static_cast<int64_t>(files.features[0].size());
-    if (listed != survey_->files() || NamesHash(files.features[0]) != survey_->names()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("the data files were changed while they were inspected, or this worker sees "
-                       "others: it has ",
-                       Plural(listed, "file"),
-                       listed == survey_->files()
-                           ? std::string(" with other names")
-                           : absl::StrCat(", and ", survey_->files(), " were inspected")));
+    if (listed != survey->files() || NamesHash(files.features[0]) != survey->names()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the data files were changed while they were inspected, or this worker sees "
+          "others: it has ",
+          Plural(listed, "file"),
+          listed == survey->files() ? std::string(" with other names")
+                                    : absl::StrCat(", and ", survey->files(), " were inspected")));
     }
     SourceFiles others = files;
     others.features.clear();
     CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(others));
-    std::vector<uint64_t> all(survey_->fingerprints().begin(), survey_->fingerprints().end());
-    all.insert(all.end(), prints.begin(), prints.end());
+    Fingerprints all = survey->fingerprints();
+    all.Add(prints.begin(), prints.end());
     return all;
+  }
+
+  // With a survey, the files are only read where their examples are.
+  absl::StatusOr<Dataset> Open(const proto::DataSource& source, const SourceFiles& files,
+                               const Fingerprints& prints, const proto::DataSurvey* survey,
+                               const proto::DataPlan& plan, const nn::Signature& signature,
+                               Findings* found) const {
+    if (survey == nullptr) {
+      return OpenSource(source, files, plan, signature, model_.data_objective(), storage_.get(),
+                        nullptr, found);
+    }
+    CAIRN_RETURN_IF_ERROR(CheckDamage(survey->damaged(), source.skip_damaged()));
+    *found = {survey->damaged(), {survey->index().begin(), survey->index().end()}};
+    return OpenFiles(source, files, prints, survey->index(), plan, signature,
+                     model_.data_objective(), storage_);
   }
 
   // Empty: all rows are for training. Both must outlive it.
@@ -188,9 +220,9 @@ class Inspection {
   // Adds to the plan what is found in the files.
   absl::StatusOr<Dataset> OpenTraining(proto::DataPlan* plan) {
     const proto::DataSource& train = job_.train();
+    const proto::DataSurvey* const survey = SurveyOf(/*is_validation=*/false, 0);
     CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(train, model_));
-    CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintTraining(files));
-    plan->mutable_train_files()->Assign(prints.begin(), prints.end());
+    CAIRN_ASSIGN_OR_RETURN(*plan->mutable_train_files(), Fingerprint(files, survey));
     // Before the data are opened: opening CSV encodes text by the vocabularies in the plan.
     if (found_ == nullptr) {
       CAIRN_RETURN_IF_ERROR(InspectAlone(train, files, ChoiceOf(job_, train), plan));
@@ -199,21 +231,12 @@ class Inspection {
       plan->mutable_vocabularies()->MergeFrom(found_->vocabularies());
       plan->mutable_fills()->MergeFrom(found_->fills());
     }
-    if (survey_ == nullptr) {
-      Findings found;
-      CAIRN_ASSIGN_OR_RETURN(Dataset data,
-                             OpenSource(train, files, *plan, model_.data_model(),
-                                        model_.data_objective(), storage_.get(), nullptr, &found));
-      if (found.damaged.count() > 0) *plan->mutable_train_damaged() = WithoutPlaces(found.damaged);
-      plan->mutable_train_index()->Assign(found.index.begin(), found.index.end());
-      return data;
-    }
-    const proto::DamagedRecords& damaged = survey_->damaged();
-    CAIRN_RETURN_IF_ERROR(CheckDamage(damaged, train.skip_damaged()));
-    if (damaged.count() > 0) *plan->mutable_train_damaged() = WithoutPlaces(damaged);
-    *plan->mutable_train_index() = survey_->index();
-    return OpenFiles(train, files, plan->train_files(), plan->train_index(), *plan,
-                     model_.data_model(), model_.data_objective(), storage_);
+    Findings found;
+    CAIRN_ASSIGN_OR_RETURN(Dataset data, Open(train, files, plan->train_files(), survey, *plan,
+                                              model_.data_model(), &found));
+    if (found.damaged.count() > 0) *plan->mutable_train_damaged() = WithoutPlaces(found.damaged);
+    plan->mutable_train_index()->Assign(found.index.begin(), found.index.end());
+    return data;
   }
 
   absl::StatusOr<bool> TrainZip(proto::DataPlan* plan) {
@@ -254,18 +277,17 @@ class Inspection {
     const auto open = [&](int number, const proto::DataSource& source, const nn::Signature& part,
                           proto::DamagedRecords* skipped) -> absl::StatusOr<Dataset> {
       proto::DataPlan& plan = *plans->Add();
+      const proto::DataSurvey* const survey = SurveyOf(train != nullptr, number);
       CAIRN_ASSIGN_OR_RETURN(const SourceFiles files,
                              ListFiles(source, part, /*needs_labels=*/!part.outputs().empty()));
-      CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
-      plan.mutable_train_files()->Assign(prints.begin(), prints.end());
+      CAIRN_ASSIGN_OR_RETURN(*plan.mutable_train_files(), Fingerprint(files, survey));
       if (train == nullptr) {
         CAIRN_RETURN_IF_ERROR(InspectAlone(source, files, ChoiceOf(job, source), &plan));
       }
       Findings found;
       CAIRN_ASSIGN_OR_RETURN(
-          Dataset data,
-          OpenSource(source, files, train == nullptr ? plan : FixedFor(number, *train), part,
-                     model_.data_objective(), storage_.get(), nullptr, &found));
+          Dataset data, Open(source, files, plan.train_files(), survey,
+                             train == nullptr ? plan : FixedFor(number, *train), part, &found));
       plan.mutable_train_index()->Assign(found.index.begin(), found.index.end());
       *skipped = found.damaged;
       if (found.damaged.count() == 0) return data;
@@ -284,21 +306,20 @@ class Inspection {
   }
 
   // The number of examples in a pass of a mixture.
-  absl::StatusOr<int64_t> Mix(const proto::DataSource& mix, DataPlans* plans,
+  absl::StatusOr<int64_t> Mix(const proto::DataSource& mix, bool is_validation, DataPlans* plans,
                               proto::DamagedRecords* damaged) {
-    const auto open = [&](int, const proto::DataSource& source) -> absl::StatusOr<Dataset> {
+    const auto open = [&](int number, const proto::DataSource& source) -> absl::StatusOr<Dataset> {
       proto::DataPlan& plan = *plans->Add();
+      const proto::DataSurvey* const survey = SurveyOf(is_validation, number);
       CAIRN_ASSIGN_OR_RETURN(const SourceFiles files, ListJobFiles(source, model_));
-      CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files));
-      plan.mutable_train_files()->Assign(prints.begin(), prints.end());
+      CAIRN_ASSIGN_OR_RETURN(*plan.mutable_train_files(), Fingerprint(files, survey));
       CAIRN_RETURN_IF_ERROR(InspectSource(source, files, &plan));
       // Of a validation mixture: the statistics of the training data.
       *plan.mutable_inputs() = reply_.data().inputs();
       CAIRN_RETURN_IF_ERROR(CheckShared(source, plan, proto::DataPlan()));
       Findings found;
-      CAIRN_ASSIGN_OR_RETURN(Dataset data,
-                             OpenSource(source, files, plan, model_.data_model(),
-                                        model_.data_objective(), storage_.get(), nullptr, &found));
+      CAIRN_ASSIGN_OR_RETURN(Dataset data, Open(source, files, plan.train_files(), survey, plan,
+                                                model_.data_model(), &found));
       CAIRN_RETURN_IF_ERROR(data.CheckSteps(data.all_rows()));
       if (damaged->count() == 0) damaged->set_first_error(found.damaged.first_error());
       damaged->set_count(damaged->count() + found.damaged.count());
@@ -312,28 +333,35 @@ class Inspection {
   const proto::Job& job_;
   const JobModel& model_;
   const proto::DataPlan* const found_;               // Null: open columns are to be searched.
-  const proto::DataSurvey* const survey_;            // Null: the training files are to be read.
+  const Surveys& surveys_;                           // The other sources are to be read.
   const proto::DataMeasurement* const measurement_;  // Null: their rows are to be measured.
   const std::shared_ptr<DataStorage> storage_;
   proto::InspectReply& reply_;
 };
 
-absl::Status CheckPart(const proto::Inspect& inspect) {
-  if (job::IsDivisible(inspect.job().train()) && inspect.part() < inspect.parts()) {
-    return absl::OkStatus();
+// Of a survey: its source. None: all of the training data.
+absl::StatusOr<std::optional<job::PlacedSource>> CheckPart(const proto::Inspect& inspect) {
+  std::optional<job::PlacedSource> surveyed;
+  bool exists = job::IsDivisible(inspect.job().train());
+  if (inspect.stage() == proto::Inspect::SURVEY) {
+    for (job::PlacedSource& each : job::SurveyedSources(inspect.job())) {
+      if (IsAt(inspect.place(), each.is_validation, each.number)) surveyed = std::move(each);
+    }
+    exists = surveyed.has_value();
   }
+  if (exists && inspect.part() < inspect.parts()) return surveyed;
   return absl::InvalidArgumentError(
       absl::StrCat("there is no part ", inspect.part(), " of ", inspect.parts()));
 }
 
-// All training files that this worker sees, and those of the part.
+// All files of a source that this worker sees, and those of the part.
 struct PartFiles {
   SourceFiles all;
   SourceFiles part;
 
-  static absl::StatusOr<PartFiles> Of(const proto::Inspect& inspect, const JobModel& model) {
+  static PartFiles Of(const proto::Inspect& inspect, SourceFiles all) {
     PartFiles files;
-    CAIRN_ASSIGN_OR_RETURN(files.all, ListJobFiles(inspect.job().train(), model));
+    files.all = std::move(all);
     const std::vector<std::string>& names = files.all.features[0];
     const uint64_t begin = names.size() * inspect.part() / inspect.parts();
     const uint64_t end = names.size() * (inspect.part() + 1) / inspect.parts();
@@ -350,22 +378,62 @@ struct PartFiles {
   }
 };
 
-// Reads the files of one part of the training data.
-absl::StatusOr<proto::DataSurvey> Survey(const proto::Inspect& inspect, const JobModel& model,
+// Adds to the plan the columns of a csv source that names none. Those of validation data are those
+// of the training data, `train`, if it is csv that names none, too; null: there is no such source.
+absl::Status FindColumns(const job::PlacedSource& surveyed, const SourceFiles& files,
+                         const proto::DataSource* train, const nn::Signature& signature,
+                         bool needs_labels, proto::DataPlan* plan) {
+  if (!surveyed.source.has_csv() || !surveyed.source.csv().features().empty()) {
+    return absl::OkStatus();
+  }
+  if (train != nullptr && train->has_csv()) {
+    CAIRN_ASSIGN_OR_RETURN(const SourceFiles others, ListFiles(*train, signature, needs_labels));
+    CAIRN_RETURN_IF_ERROR(InspectSource(*train, others, plan));
+  }
+  // Otherwise each part would have those of its first file.
+  if (!plan->csv_features().empty()) return absl::OkStatus();
+  return InspectSource(surveyed.source, files, plan);
+}
+
+// Reads the files of one part of a source.
+absl::StatusOr<proto::DataSurvey> Survey(const proto::Inspect& inspect,
+                                         const job::PlacedSource& surveyed, const JobModel& model,
                                          DataStorage* storage) {
-  const proto::DataSource& train = inspect.job().train();
-  CAIRN_ASSIGN_OR_RETURN(const PartFiles files, PartFiles::Of(inspect, model));
+  const proto::DataSource& source = surveyed.source;
+  const proto::DataSource all =
+      surveyed.is_validation ? job::ValidationSource(inspect.job()) : inspect.job().train();
+  nn::Signature signature = model.data_model();
+  bool needs_labels = !model.data_objective().losses().empty();
+  if (!all.zip().empty()) {
+    CAIRN_ASSIGN_OR_RETURN(signature,
+                           job::PartOf(surveyed.name, signature, all.zip(surveyed.number)));
+    needs_labels = !signature.outputs().empty();
+  }
+  CAIRN_ASSIGN_OR_RETURN(SourceFiles listed, ListFiles(source, signature, needs_labels));
+  const PartFiles files = PartFiles::Of(inspect, std::move(listed));
   proto::DataSurvey survey;
+  *survey.mutable_place() = inspect.place();
   files.Describe(inspect, &survey);
   if (files.is_empty()) return survey;
   CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> prints, FingerprintFiles(files.part));
   survey.mutable_fingerprints()->Assign(prints.begin(), prints.end());
-  proto::DataPlan plan = inspect.found();
-  CAIRN_RETURN_IF_ERROR(InspectSource(train, files.all, &plan));
-  const auto label_specs = LabelSpecs(train, model.data_model(), model.data_objective());
-  CAIRN_ASSIGN_OR_RETURN(
-      const SourceArrays found,
-      SurveySource({train, files.part, plan, model.data_model(), label_specs, storage}));
+  proto::DataPlan plan;
+  if (surveyed.name.empty()) plan = inspect.found();
+  if (!surveyed.is_validation || !all.mix().empty()) {
+    CAIRN_RETURN_IF_ERROR(InspectSource(source, files.all, &plan));
+    if (!all.mix().empty()) CAIRN_RETURN_IF_ERROR(CheckShared(source, plan, proto::DataPlan()));
+  } else {
+    const proto::DataSource& train = inspect.job().train();
+    const bool is_one = all.zip().empty() && train.zip().empty() && train.mix().empty();
+    const proto::DataSource* const fixing = is_one ? &train
+                                            : surveyed.number < train.zip_size()
+                                                ? &train.zip(surveyed.number).source()
+                                                : nullptr;
+    CAIRN_RETURN_IF_ERROR(FindColumns(surveyed, files.all, fixing, signature, needs_labels, &plan));
+  }
+  const auto label_specs = LabelSpecs(source, signature, model.data_objective());
+  CAIRN_ASSIGN_OR_RETURN(const SourceArrays found,
+                         SurveySource({source, files.part, plan, signature, label_specs, storage}));
   survey.mutable_index()->Assign(found.index.begin(), found.index.end());
   *survey.mutable_damaged() = found.damaged;
   survey.mutable_damaged()->clear_places();
@@ -375,7 +443,8 @@ absl::StatusOr<proto::DataSurvey> Survey(const proto::Inspect& inspect, const Jo
 // Searches the files of one part for what the source leaves open, or counts their rows.
 absl::StatusOr<proto::DataSearch> Search(const proto::Inspect& inspect, const JobModel& model) {
   const proto::DataSource& train = inspect.job().train();
-  CAIRN_ASSIGN_OR_RETURN(const PartFiles files, PartFiles::Of(inspect, model));
+  CAIRN_ASSIGN_OR_RETURN(SourceFiles listed, ListJobFiles(train, model));
+  const PartFiles files = PartFiles::Of(inspect, std::move(listed));
   proto::DataSearch search;
   files.Describe(inspect, &search);
   search.set_is_count(inspect.stage() == proto::Inspect::COUNT);
@@ -414,8 +483,11 @@ absl::StatusOr<proto::DataSearch> Search(const proto::Inspect& inspect, const Jo
 }
 
 absl::Status InspectPart(const proto::Inspect& inspect, const JobModel& model,
-                         const std::shared_ptr<DataStorage>& storage, const std::string& field,
-                         proto::InspectReply* reply) {
+                         const std::shared_ptr<DataStorage>& storage, proto::InspectReply* reply) {
+  CAIRN_ASSIGN_OR_RETURN(const auto surveyed, CheckPart(inspect));
+  const bool is_validation = surveyed.has_value() && surveyed->is_validation;
+  const std::string field = is_validation ? FieldOf("validation", inspect.job().validation())
+                                          : FieldOf("train", inspect.job().train());
   switch (inspect.stage()) {
     case proto::Inspect::COUNT:
     case proto::Inspect::SEARCH: {
@@ -425,9 +497,12 @@ absl::Status InspectPart(const proto::Inspect& inspect, const JobModel& model,
       return absl::OkStatus();
     }
     case proto::Inspect::SURVEY: {
-      CAIRN_ASSIGN_OR_RETURN(*reply->mutable_survey(), Within<proto::DataSurvey>(field, [&] {
-        return Survey(inspect, model, storage.get());
-      }));
+      const std::string& name = surveyed->name;
+      CAIRN_ASSIGN_OR_RETURN(
+          *reply->mutable_survey(),
+          Within<proto::DataSurvey>(name.empty() ? field : absl::StrCat(field, ": ", name), [&] {
+            return Survey(inspect, *surveyed, model, storage.get());
+          }));
       return absl::OkStatus();
     }
     case proto::Inspect::MEASURE: {
@@ -450,12 +525,9 @@ absl::Status InspectInto(const proto::Inspect& inspect, const DataStorage::Optio
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.inspect"));
   CAIRN_ASSIGN_OR_RETURN(const JobModel model, JobModel::Create(inspect.job(), inspect.model()));
   const auto storage = std::make_shared<DataStorage>(options);
-  const std::string field = FieldOf("train", inspect.job().train());
-  if (inspect.stage() != proto::Inspect::REST) {
-    CAIRN_RETURN_IF_ERROR(CheckPart(inspect));
-    return InspectPart(inspect, model, storage, field, reply);
-  }
+  if (inspect.stage() != proto::Inspect::REST) return InspectPart(inspect, model, storage, reply);
   Inspection inspection(inspect, model, storage, reply);
+  const std::string field = FieldOf("train", inspect.job().train());
   CAIRN_RETURN_IF_ERROR(Within<bool>(field, [&] { return inspection.Train(); }).status());
   if (!inspect.job().has_validation()) return absl::OkStatus();
   return Within<bool>(FieldOf("validation", inspect.job().validation()),

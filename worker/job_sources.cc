@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "common/plural.h"
 #include "common/printable.h"
 #include "common/random.h"
 #include "common/status_macros.h"
@@ -23,16 +24,42 @@ bool HasColumn(const Entries& entries, const std::string& column) {
   return absl::c_any_of(entries, [&](const auto& entry) { return entry.column() == column; });
 }
 
+// An index that another worker has made: its numbers may be anything.
+bool IsSound(const IndexedFiles& index) {
+  constexpr int64_t kRowsMax = int64_t{1} << 40;
+  int64_t rows = 0;
+  const auto add = [&rows](int64_t count) {
+    if (count < 0 || count > kRowsMax - rows) return false;
+    rows += count;
+    return true;
+  };
+  return absl::c_all_of(index, [&](const proto::IndexedFile& file) {
+    bool is_sound =
+        file.part_rows_size() == file.part_examples_size() && absl::c_all_of(file.part_rows(), add);
+    for (int part = 0; is_sound && part < file.part_rows_size(); ++part) {
+      is_sound = file.part_examples(part) >= 0 && file.part_examples(part) <= file.part_rows(part);
+    }
+    return is_sound && (file.part_rows_size() > 0 ? file.examples() >= 0 : add(file.examples()));
+  });
+}
+
 // Checks that the files are those that were inspected. Files with an index are opened later, and
 // checked then; this checks the sizes, without opening them.
 absl::Status CheckFiles(const SourceFiles& files, const Fingerprints& inspected,
                         const IndexedFiles& index) {
-  if (inspected.empty()) return absl::OkStatus();
   const std::vector<std::string> names = files.All();
-  if (static_cast<int>(names.size()) != inspected.size()) {
+  if (!inspected.empty() && static_cast<int>(names.size()) != inspected.size()) {
     return absl::FailedPreconditionError(absl::StrCat(
         names.size(), " data files on this host, ", inspected.size(), " when the job was planned"));
   }
+  const bool has_files =
+      index.empty() || (!inspected.empty() && !files.features.empty() &&
+                        index.size() == static_cast<int>(files.features[0].size()));
+  if (!has_files || !IsSound(index)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the plan's index, of ", Plural(index.size(), "file"), ", is not one of these files"));
+  }
+  if (inspected.empty()) return absl::OkStatus();
   for (int i = 0; i < std::min<int>(index.size(), inspected.size()); ++i) {
     CAIRN_ASSIGN_OR_RETURN(const uint64_t bytes, FileSize(names[i]));
     if (bytes == index[i].bytes()) continue;

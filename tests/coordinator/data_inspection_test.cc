@@ -34,6 +34,7 @@ std::vector<TaskId> Workers(uint32_t count) {
 // What a worker finds in a part of `files` files. File i has i examples, and fingerprint 100 + i.
 proto::DataSurvey Found(const proto::Inspect& inspect, int64_t files) {
   proto::DataSurvey survey;
+  *survey.mutable_place() = inspect.place();
   survey.set_part(inspect.part());
   survey.set_files(files);
   survey.set_names(7);
@@ -81,7 +82,7 @@ TEST_F(DataInspectionTest, OneWorkerReadsFilesThatAreNotDivisible) {
   auto sent = Advance(3, job);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].parts(), 0u);
-  EXPECT_FALSE(sent[0].has_survey());
+  EXPECT_EQ(sent[0].surveys_size(), 0);
   EXPECT_TRUE(inspection_.asked_for_all());
   // Until it is lost.
   EXPECT_TRUE(Advance(3, job).empty());
@@ -119,13 +120,13 @@ TEST_F(DataInspectionTest, AllWorkersReadPartsAndOneThenKnowsAll) {
   ASSERT_EQ(sent.size(), 1u);
   const proto::Inspect& last = sent.begin()->second;
   EXPECT_EQ(last.parts(), 0u);
-  ASSERT_EQ(last.survey().index_size(), kFiles);
+  ASSERT_EQ(last.surveys(0).index_size(), kFiles);
   for (int i = 0; i < kFiles; ++i) {
-    EXPECT_EQ(last.survey().index(i).examples(), i);
-    EXPECT_EQ(last.survey().fingerprints(i), 100u + i);
+    EXPECT_EQ(last.surveys(0).index(i).examples(), i);
+    EXPECT_EQ(last.surveys(0).fingerprints(i), 100u + i);
   }
-  EXPECT_EQ(last.survey().files(), kFiles);
-  EXPECT_EQ(last.survey().names(), 7u);
+  EXPECT_EQ(last.surveys(0).files(), kFiles);
+  EXPECT_EQ(last.surveys(0).names(), 7u);
 }
 
 // The sums of a part of the examples, of which number i has the value i.
@@ -156,12 +157,12 @@ TEST_F(DataInspectionTest, TheExamplesAreMeasuredInPartsWhenTheirNumberIsKnown) 
     for (const auto& [worker, inspect] : asked) {
       ASSERT_GT(inspect.parts(), 0u);
       const TaskId task = WorkerTask(worker);
-      if (!inspect.has_survey()) {
+      if (inspect.surveys_size() == 0) {
         EXPECT_THAT(inspection_.WorkOf(task), HasSubstr("of the training data to inspect"));
         ASSERT_TRUE(Surveyed(task, Found(inspect, kFiles)).ok());
         continue;
       }
-      EXPECT_EQ(inspect.survey().index_size(), kFiles);
+      EXPECT_EQ(inspect.surveys(0).index_size(), kFiles);
       EXPECT_THAT(inspection_.WorkOf(task), HasSubstr("of the training data to measure"));
       if (worker == 2 && round % 2 == 0) {
         inspection_.Release(task);
@@ -180,7 +181,7 @@ TEST_F(DataInspectionTest, TheExamplesAreMeasuredInPartsWhenTheirNumberIsKnown) 
   ASSERT_EQ(sent.size(), 1u);
   const proto::Inspect& last = sent.begin()->second;
   EXPECT_EQ(last.parts(), 0u);
-  EXPECT_EQ(last.survey().index_size(), kFiles);
+  EXPECT_EQ(last.surveys(0).index_size(), kFiles);
   job::Moments moments(1);
   ASSERT_EQ(last.measurement().inputs_size(), 1);
   ASSERT_TRUE(moments.Add(last.measurement().inputs(0)).ok());
@@ -192,7 +193,7 @@ TEST_F(DataInspectionTest, ForgedMeasurementsAreRefused) {
   EXPECT_FALSE(Measured(WorkerTask(0), proto::DataMeasurement()).ok()) << "nobody was asked";
   job.mutable_train()->set_standardize(true);
   std::map<uint32_t, proto::Inspect> sent = Advance(2, job);
-  while (!sent.at(0).has_survey()) {
+  while (sent.at(0).surveys_size() == 0) {
     for (const auto& [worker, inspect] : sent) {
       ASSERT_TRUE(Surveyed(WorkerTask(worker), Found(inspect, 16)).ok());
     }
@@ -235,7 +236,7 @@ TEST_F(DataInspectionTest, DamagedRecordsAreAddedUpAndTheFirstIsQuoted) {
     }
     sent = Advance(2, RecordsJob());
   }
-  const proto::DataSurvey& all = sent.begin()->second.survey();
+  const proto::DataSurvey& all = sent.begin()->second.surveys(0);
   EXPECT_EQ(all.damaged().first_error(), "part 2");
   EXPECT_EQ(all.damaged().count(), 2 * 6);
 }
@@ -340,7 +341,7 @@ TEST_F(DataInspectionTest, OpenColumnsAreSearchedInPartsWhenTheRowsAreCounted) {
   EXPECT_EQ(replies[proto::Inspect::SURVEY], 12);
   const proto::Inspect& rest = sent.begin()->second;
   EXPECT_EQ(rest.stage(), proto::Inspect::REST);
-  EXPECT_EQ(rest.survey().index_size(), kFiles);
+  EXPECT_EQ(rest.surveys(0).index_size(), kFiles);
   ASSERT_EQ(rest.found().fills_size(), 1);
   EXPECT_EQ(rest.found().fills(0).value(), 9.5);
   ASSERT_EQ(rest.found().vocabularies_size(), 1);
@@ -388,7 +389,7 @@ TEST_F(DataInspectionTest, OneWorkerReadsAllIfTheNamesAreTooMany) {
       sent = Advance(1, job);
     }
     EXPECT_FALSE(sent.at(0).has_found());
-    EXPECT_FALSE(sent.at(0).has_survey());
+    EXPECT_EQ(sent.at(0).surveys_size(), 0);
     EXPECT_EQ(sent.at(0).stage(), proto::Inspect::REST);
     // What it was reading before is no reply to that.
     proto::Inspect before;
@@ -436,13 +437,16 @@ TEST_F(DataInspectionTest, NoMorePartsAreMeasuredThanThereAreFiles) {
   for (const int parts_of_file : {1, 3}) {
     inspection_ = DataInspection(5);
     auto sent = Advance(2, job);
-    while (!sent.begin()->second.has_survey()) {
+    while (sent.begin()->second.surveys_size() == 0) {
       for (const auto& [worker, inspect] : sent) {
         EXPECT_EQ(inspect.inspection(), 5u);
         proto::DataSurvey survey = Found(inspect, 2);
         for (proto::IndexedFile& file : *survey.mutable_index()) {
           file.set_examples(6);
-          for (int i = 0; i < parts_of_file; ++i) file.add_part_examples(6 / parts_of_file);
+          for (int i = 0; i < parts_of_file; ++i) {
+            file.add_part_examples(6 / parts_of_file);
+            file.add_part_rows(6);
+          }
         }
         ASSERT_TRUE(Surveyed(WorkerTask(worker), survey).ok());
       }
@@ -456,12 +460,71 @@ TEST_F(DataInspectionTest, WorkersThatSeeOtherFilesAreNamed) {
   const auto sent = Advance(2, RecordsJob());
   ASSERT_TRUE(Surveyed(WorkerTask(0), Found(sent.at(0), 16)).ok());
   EXPECT_EQ(Surveyed(WorkerTask(1), Found(sent.at(1), 24)).message(),
-            "all workers need the same data files: worker 1 has 24 for training, worker 0 has 16");
+            "all workers need the same data files: worker 1 has 24 of the training data, worker 0 "
+            "has 16");
   proto::DataSurvey renamed = Found(sent.at(1), 16);
   renamed.set_names(8);
-  EXPECT_EQ(Surveyed(WorkerTask(1), renamed).message(),
-            "all workers need the same data files: of those for training, worker 1 and worker 0 "
-            "have 16 files with different names");
+  EXPECT_EQ(
+      Surveyed(WorkerTask(1), renamed).message(),
+      "all workers need the same data files: of those of the training data, worker 1 and worker 0 "
+      "have 16 files with different names");
+}
+
+// Training data of three sources, of which one is not divisible, and validation data.
+proto::Job MixedJob() {
+  proto::Job job;
+  for (int i = 0; i < 2; ++i) {
+    *job.mutable_train()->add_mix()->mutable_source() = RecordsJob().train();
+  }
+  job.mutable_train()->add_mix()->mutable_source()->mutable_npy()->add_features("x.npy");
+  job.mutable_train()->mutable_mix()->SwapElements(1, 2);
+  *job.mutable_validation() = RecordsJob().train();
+  return job;
+}
+
+TEST_F(DataInspectionTest, EachSourceIsSurveyedInParts) {
+  const proto::Job job = MixedJob();
+  std::map<std::string, std::set<uint32_t>> readers;
+  std::map<uint32_t, proto::Inspect> sent = Advance(3, job);
+  while (!inspection_.asked_for_all()) {
+    ASSERT_FALSE(sent.empty());
+    for (const auto& [worker, inspect] : sent) {
+      const std::string work = inspection_.WorkOf(WorkerTask(worker));
+      EXPECT_THAT(work, HasSubstr(" of 4 of "));
+      readers[work.substr(work.find(" of 4"))].insert(worker);
+      // Each source has as many files as its place says.
+      const int64_t files = inspect.place().is_validation() ? 40 : 20 + inspect.place().number();
+      ASSERT_TRUE(Surveyed(WorkerTask(worker), Found(inspect, files)).ok());
+    }
+    sent = Advance(3, job);
+  }
+  ASSERT_EQ(readers.size(), 3u);
+  for (const char* const work : {" of 4 of mix[0] of the training data to inspect",
+                                 " of 4 of mix[2] of the training data to inspect",
+                                 " of 4 of the validation data to inspect"}) {
+    EXPECT_EQ(readers[work].size(), 3u) << work;
+  }
+  const proto::Inspect& last = sent.begin()->second;
+  ASSERT_EQ(last.surveys_size(), 3);
+  for (const auto& [number, files] : {std::pair{0, 20}, std::pair{1, 22}, std::pair{2, 40}}) {
+    ASSERT_EQ(last.surveys(number).index_size(), files);
+    EXPECT_EQ(last.surveys(number).files(), files);
+    EXPECT_EQ(last.surveys(number).fingerprints(files - 1), 100u + files - 1);
+  }
+  EXPECT_EQ(last.surveys(1).place().number(), 2u);
+  EXPECT_TRUE(last.surveys(2).place().is_validation());
+}
+
+TEST_F(DataInspectionTest, RepliesAboutOtherSourcesAreRefused) {
+  const auto sent = Advance(2, MixedJob());
+  proto::DataSurvey survey = Found(sent.at(0), 16);
+  survey.mutable_place()->set_number(1);
+  EXPECT_THAT(Surveyed(WorkerTask(0), survey).message(), HasSubstr("part 0 of 0"));
+  survey.mutable_place()->set_number(UINT32_MAX);
+  EXPECT_FALSE(Surveyed(WorkerTask(0), survey).ok());
+  survey.mutable_place()->set_is_validation(true);
+  EXPECT_FALSE(Surveyed(WorkerTask(0), survey).ok());
+  EXPECT_TRUE(Advance(2, MixedJob()).empty()) << "the part is still to be read by worker 0";
 }
 
 TEST_F(DataInspectionTest, ForgedRepliesAreRefused) {
@@ -489,6 +552,8 @@ TEST_F(DataInspectionTest, ForgedRepliesAreRefused) {
   survey.mutable_index(0)->set_examples(3);
   survey.mutable_index(0)->add_part_examples(2);
   EXPECT_THAT(Surveyed(WorkerTask(0), survey).message(), HasSubstr("3 in a file with 1 parts"));
+  survey.mutable_index(0)->set_part_examples(0, 3);
+  EXPECT_FALSE(Surveyed(WorkerTask(0), survey).ok()) << "a part without its rows";
   survey = Found(sent.at(0), 16);
   survey.mutable_damaged()->set_count(-1);
   EXPECT_THAT(Surveyed(WorkerTask(0), survey).message(), HasSubstr("-1 damaged records"));

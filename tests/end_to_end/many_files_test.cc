@@ -13,7 +13,6 @@
 #include <functional>
 #include <map>
 #include <random>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -286,21 +285,25 @@ class ManyFiles : public ::testing::TestWithParam<int> {
     return counts;
   }
 
+  // The files that each process has opened first, one each: a file is inspected before it is read.
+  Counts Inspected(const std::string& extension) const {
+    std::map<std::string, pid_t> first;
+    ReadOpened(extension, [&](pid_t pid, const std::string& path) { first.emplace(path, pid); });
+    EXPECT_EQ(first.size(), size_t{kFiles});
+    Counts inspected;
+    for (const auto& [file, pid] : first) inspected[pid][file] = 1;
+    return inspected;
+  }
+
   // How often each process has read each data file for training, if a reading opens it `opens`
   // times. One process has also inspected it, for which it opened it `inspection` times.
   Counts Readings(const std::string& extension, int opens, int inspection) const {
     Counts counts = Opened(extension);
-    std::map<std::string, pid_t> inspectors;
-    // A file is inspected before it is read.
-    ReadOpened(extension,
-               [&](pid_t pid, const std::string& path) { inspectors.emplace(path, pid); });
-    EXPECT_EQ(inspectors.size(), size_t{kFiles});
-    std::set<pid_t> inspecting;
-    for (const auto& [file, pid] : inspectors) {
-      counts[pid][file] -= inspection;
-      inspecting.insert(pid);
+    const Counts inspected = Inspected(extension);
+    for (const auto& [pid, files] : inspected) {
+      for (const auto& [file, one] : files) counts[pid][file] -= inspection;
     }
-    EXPECT_GE(inspecting.size(), 2u) << "one worker has inspected all files";
+    EXPECT_GE(inspected.size(), 2u) << "one worker has inspected all files";
     // Rounded up: a process that is killed has begun to read.
     for (auto& [pid, files] : counts) {
       for (auto& [file, count] : files) count = (count + opens - 1) / opens;
@@ -370,10 +373,13 @@ TEST_P(ManyFiles, RecordsCountOnceInEachEpochWhileWorkersAreKilled) {
 TEST_P(ManyFiles, ZippedExamplesCountOnceInEachEpochWhileWorkersAreKilled) {
   const CountingJob job = ZipJob(/*epochs=*/20);
   WriteRecords(job);
-  ASSERT_NO_FATAL_FAILURE(Submit());
+  ASSERT_NO_FATAL_FAILURE(SubmitForTwoInspectors());
   ASSERT_NO_FATAL_FAILURE(KillWorkersWhileItRuns(job));
   ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
   EXPECT_GE(status_.value("workers_lost", 0), 3) << status_;
+  for (const auto& [pid, files] : Readings(".tfrecord", kOpensOfRecords, kOpensOfRecords)) {
+    for (const auto& [file, count] : files) EXPECT_LE(count, 1) << file;
+  }
 }
 
 TEST_P(ManyFiles, AFileWithTheLinesOfABatchIsReadByOneWorker) {
@@ -393,12 +399,19 @@ TEST_P(ManyFiles, WhatTheJobLeavesOpenIsFoundByAllWorkers) {
   WriteLines(job);
   ASSERT_NO_FATAL_FAILURE(SubmitForTwoInspectors());
   ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
-  std::map<std::string, pid_t> first;
-  ReadOpened(".csv", [&](pid_t pid, const std::string& path) { first.emplace(path, pid); });
-  EXPECT_EQ(first.size(), size_t{kFiles});
-  std::map<pid_t, int> searched;
-  for (const auto& [file, pid] : first) ++searched[pid];
-  EXPECT_GE(searched.size(), 2u) << "one worker has searched all files";
+  EXPECT_GE(Inspected(".csv").size(), 2u) << "one worker has searched all files";
+}
+
+TEST_P(ManyFiles, ValidationFilesAreInspectedByAllWorkers) {
+  CountingJob job = LinesJob(/*epochs=*/1, {{"shuffle", false}});
+  json more = json::parse(job.more);
+  more["validation"] = more["train"];
+  more.erase("train");
+  job.more = more.dump();
+  WriteLines(job);
+  ASSERT_NO_FATAL_FAILURE(SubmitForTwoInspectors());
+  ASSERT_NO_FATAL_FAILURE(ExpectExactSum(job));
+  EXPECT_GE(Inspected(".csv").size(), 2u) << "one worker has inspected all files";
 }
 
 TEST_P(ManyFiles, LinesCountOnceInEachEpochWhileWorkersAreKilled) {

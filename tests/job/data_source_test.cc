@@ -409,6 +409,42 @@ TEST(DataSourceTest, ValidationTakesFromTrainingWhatItDoesNotSet) {
   EXPECT_FALSE(source.has_scale());
 }
 
+TEST(DataSourceTest, WorkersDivideTheFilesOfTheseSources) {
+  const std::string npy = R"({"npy": {"features": ["x"], "labels": ["y"]}})";
+  const std::string csv = R"({"csv": {"files": ["x"], "features": [{"name": "a"}]}})";
+  const std::string open =
+      R"({"csv": {"files": ["x"], "features": [{"name": "a", "categorical": true}]}})";
+  const auto several = [](const std::string& kind, const std::vector<std::string>& sources) {
+    std::string all;
+    for (const std::string& each : sources) {
+      all += (all.empty() ? "" : ", ") + (R"({"source": )" + each + "}");
+    }
+    return R"({")" + kind + R"(": [)" + all + "]}";
+  };
+  const auto names_of = [](const std::string& train, const std::string& validation) {
+    std::string names;
+    for (const PlacedSource& each :
+         SurveyedSources(JobOf(R"({"train": )" + train + validation + "}"))) {
+      EXPECT_TRUE(IsDivisible(each.source));
+      names += (each.is_validation ? "validation " : "train ") + each.name + ";";
+      EXPECT_TRUE(each.name.empty() || each.name[4] == '0' + each.number) << each.name;
+    }
+    return names;
+  };
+  EXPECT_EQ(names_of(npy, ""), "");
+  EXPECT_EQ(names_of(csv, ""), "train ;");
+  EXPECT_EQ(names_of(open, R"(, "validation": )" + csv), "train ;validation ;");
+  EXPECT_EQ(names_of(npy, R"(, "validation": )" + csv), "validation ;");
+  EXPECT_EQ(names_of(several("mix", {npy, csv, open, csv}), R"(, "validation": )" + npy),
+            "train mix[1];train mix[3];");
+  EXPECT_EQ(names_of(several("zip", {npy, csv, open}),
+                     R"(, "validation": )" + several("zip", {csv, npy})),
+            "train zip[1];validation zip[0];");
+  std::string skips = several("zip", {npy, csv});
+  skips.insert(skips.rfind("}}"), R"(, "skip_damaged": 1)");  // In the last source.
+  EXPECT_EQ(names_of(skips, ""), "") << skips;
+}
+
 TEST(DataSourceTest, LabelsOfAllOutputsOrOfSomeAreOneHot) {
   const std::string some = R"({"train": {"npy": {}, "one_hot_outputs": ["a"]}, "validation": )";
   const std::tuple<const char*, bool, bool> cases[] = {

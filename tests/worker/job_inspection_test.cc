@@ -7,6 +7,7 @@
 #include "coordinator/data_inspection.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "job/data_source.h"
 #include "tests/nn/test_model.h"
 #include "tests/worker/counting_plan.h"
 #include "tests/worker/data/data_files.h"
@@ -187,8 +188,13 @@ TEST(JobInspectionTest, StepsOfTfrecordAreCheckedBeforeTheJobStarts) {
               HasSubstr("after the pipeline, element 0 is inf, not a finite float32"));
 }
 
-// The last reply of an inspection by so many workers.
-proto::InspectReply InspectTogether(const proto::JobPlan& plan, uint32_t workers) {
+// How often a file with one array is opened.
+constexpr size_t kOpensOfArray = 3;
+
+// The last reply of an inspection by so many workers. Of the files that they do not divide,
+// `others` are opened for it.
+proto::InspectReply InspectTogether(const proto::JobPlan& plan, uint32_t workers,
+                                    size_t others = 1000) {
   proto::JobRecord record;
   record.set_job_id(plan.job_id());
   *record.mutable_model() = plan.model();
@@ -202,8 +208,9 @@ proto::InspectReply InspectTogether(const proto::JobPlan& plan, uint32_t workers
     for (const auto& sending : outbox.commands) {
       const uint64_t before = FilesOpened();
       proto::InspectReply reply = InspectJob(sending.command.inspect(), {});
-      if (inspection.asked_for_all() && sending.command.inspect().has_survey()) {
-        EXPECT_LE(FilesOpened() - before, 1u) << "but for the names of the columns, all is known";
+      if (inspection.asked_for_all() && sending.command.inspect().surveys_size() > 0) {
+        EXPECT_LE(FilesOpened() - before, job::SurveyedSources(plan.job()).size() + others)
+            << "but for the names of the columns of each source, all is known";
       }
       if (inspection.asked_for_all() || !reply.error().empty()) return reply;
       EXPECT_FALSE(reply.has_data());
@@ -215,14 +222,14 @@ proto::InspectReply InspectTogether(const proto::JobPlan& plan, uint32_t workers
   return {};
 }
 
-void ExpectSame(const std::string& job) {
+void ExpectSame(const std::string& job, size_t others = 0) {
   SCOPED_TRACE(job);
   const proto::JobPlan plan = LinePlan(job);
   const proto::InspectReply alone = InspectTogether(plan, 1);
   ASSERT_EQ(alone.error(), "");
   EXPECT_GT(alone.examples(), 10);
   for (const uint32_t workers : {2, 3, 8}) {
-    EXPECT_EQ(InspectTogether(plan, workers).ShortDebugString(), alone.ShortDebugString())
+    EXPECT_EQ(InspectTogether(plan, workers, others).ShortDebugString(), alone.ShortDebugString())
         << workers << " workers";
   }
 }
@@ -351,6 +358,112 @@ TEST(JobInspectionTest, WorkersTogetherSkipTheSameDamagedRecords) {
     ExpectSame(R"({"train": {"csv": {"files": [)" + CsvFiles("1,2,3\nabc,1\n") +
                R"(], "labels": [{"name": "y"}]}, "skip_damaged": 4)" + more + "}}");
   }
+}
+
+// Validation data take from the training data what these leave open.
+TEST(JobInspectionTest, WorkersTogetherInspectValidationData) {
+  const std::string names = R"({"csv": {"files": [)" + CsvFilesOfNames() +
+                            R"(], "features": [{"name": "x", "missing": {"name": "mean"}}],
+                               "labels": [{"name": "y", "categorical": true}]}})";
+  ExpectSame(R"({"train": )" + names + R"(, "validation": )" + names + "}");
+  const std::string numbers = R"({"csv": {"files": [)" + CsvFiles("1,2,3\n") +
+                              R"(], "labels": [{"name": "y"}]}, "skip_damaged": 2})";
+  ExpectSame(R"({"train": )" + numbers + R"(, "validation": )" + numbers + "}");
+  ExpectSame(R"({"train": )" + NumbersFrom(0, 20) + R"(}, "validation": )" + numbers + "}",
+             2 * kOpensOfArray);
+}
+
+TEST(JobInspectionTest, WorkersTogetherInspectTheSourcesOfAMixture) {
+  const std::string csv = R"({"source": {"csv": {"files": [)" + CsvFiles("1,2,3\n") +
+                          R"(], "features": [{"name": "x"}], "labels": [{"name": "y"}]},
+                             "skip_damaged": 2}})";
+  const std::string mix =
+      R"({"mix": [)" + csv + R"(, {"source": )" + NumbersFrom(0, 20) + "}}, " + csv + "]}";
+  ExpectSame(R"({"train": )" + mix + "}", 2 * kOpensOfArray);
+  ExpectSame(R"({"train": )" + mix + R"(, "validation": )" + mix + "}", 4 * kOpensOfArray);
+}
+
+// What the training data leave open says nothing about a mixture, whose sources leave nothing open.
+TEST(JobInspectionTest, WorkersTogetherInspectAMixtureBesideOpenTrainingData) {
+  const auto csv_of = [](const char* label) {
+    return R"({"csv": {"files": [)" + CsvFilesOfNames() +
+           R"(], "features": [{"name": "x", "missing": {"value": 1}}], "labels": [{"name": "y", )" +
+           label + "}]}}";
+  };
+  ExpectSame(R"({"train": )" + csv_of(R"("categorical": true)") +
+             R"(, "validation": {"mix": [{"source": )" +
+             csv_of(R"("categorical": true, "vocabulary": ["no", "yes"])") + "}]}}");
+}
+
+// The columns are those of the first file, not of the first one of each part.
+TEST(JobInspectionTest, WorkersTogetherTakeTheColumnsOfTheFirstFile) {
+  std::string files;
+  for (const char* const text : {"x,y\n1,0\n", "x,y,note\n2,0,9\n", "note,y,x\n9,1,3\n"}) {
+    files += (files.empty() ? "" : ", ") +
+             Quoted(WriteDataFile(absl::StrCat("columns", files.size(), ".csv"), text));
+  }
+  const auto csv_of = [](const std::string& names) {
+    return R"({"csv": {"files": [)" + names + R"(], "labels": [{"name": "y"}]}})";
+  };
+  const std::string numbers = R"({"train": )" + NumbersFrom(0, 20) + R"(}, "validation": )";
+  ExpectSame(numbers + csv_of(files) + "}", 2 * kOpensOfArray);
+  const std::string other = Quoted(WriteDataFile("columns_other.csv", "z,y\n1,0\n"));
+  const proto::JobPlan wrong = LinePlan(numbers + csv_of(files + ", " + other) + "}");
+  for (const uint32_t workers : {1, 2, 3}) {
+    EXPECT_THAT(InspectTogether(wrong, workers).error(), HasSubstr("it has no column \"x\""));
+  }
+}
+
+TEST(JobInspectionTest, WorkersTogetherInspectTheSourcesOfAZip) {
+  const std::string labels = Quoted(WriteDataFile(
+      "labels35.npy",
+      cairn::testing::NpyBytes("<f4", "(35, 1)", cairn::testing::Raw(std::vector<float>(35)))));
+  const auto zip_of = [&](const std::string& column) {
+    return R"({"zip": [{"source": {"npy": {"labels": [)" + labels + R"(]}}, "outputs": ["out"]},
+                       {"source": {"csv": {"files": [)" +
+           CsvFilesOfNames() + R"(], "features": [)" + column + R"(]}}, "inputs": ["in"]}]})";
+  };
+  const std::string given = zip_of(R"({"name": "x", "missing": {"value": 7}})");
+  ExpectSame(R"({"train": )" + given + R"(, "validation": )" + given + "}", 2 * kOpensOfArray);
+  ExpectSame(R"({"train": )" + given + R"(, "validation_fraction": 0.3})", kOpensOfArray);
+  // One worker finds the mean.
+  const std::string open = zip_of(R"({"name": "x", "missing": {"name": "mean"}})");
+  ExpectSame(R"({"train": )" + open + R"(, "validation": )" + open + "}", 1000);
+}
+
+TEST(JobInspectionTest, WorkersTogetherNameTheSourceThatIsWrong) {
+  const std::string file = WriteDataFile("wrong_name.csv", "x,y\n1,0\nabc,0\n");
+  const std::string csv = R"({"csv": {"files": [)" + Quoted(file) +
+                          R"(], "features": [{"name": "x"}], "labels": [{"name": "y"}]}})";
+  const std::string open = R"({"csv": {"files": [)" + Quoted(file) +
+                           R"(], "features": [{"name": "x"}],
+                              "labels": [{"name": "y", "categorical": true}]}})";
+  const auto mix_of = [](const std::string& source) {
+    return R"({"mix": [{"source": )" + NumbersFrom(0, 4) + R"(}}, {"source": )" + source + "}]}";
+  };
+  const std::string labels = Quoted(WriteDataFile(
+      "labels2.npy",
+      cairn::testing::NpyBytes("<f4", "(2, 1)", cairn::testing::Raw(std::vector<float>(2)))));
+  const std::string zip = R"({"zip": [{"source": {"npy": {"labels": [)" + labels +
+                          R"(]}}, "outputs": ["out"]},
+                  {"source": {"csv": {"files": [)" +
+                          Quoted(file) + R"(], "features": [{"name": "x"}]}}, "inputs": ["in"]}]})";
+  const auto expect = [](const std::string& job, const std::string& error) {
+    const proto::JobPlan plan = LinePlan(job);
+    for (const uint32_t workers : {1, 2, 3}) {
+      EXPECT_THAT(InspectTogether(plan, workers).error(), ::testing::StartsWith(error)) << workers;
+    }
+  };
+  const std::string good = R"({"train": )" + NumbersFrom(0, 4) + "}";
+  const std::string where = "data file " + file + ": line 3, column \"x\": ";
+  expect(R"({"train": )" + csv + "}", "job field train.csv: " + where);
+  expect(good + R"(, "validation": )" + csv + "}", "job field validation.csv: " + where);
+  expect(R"({"train": )" + mix_of(csv) + "}", "job field train: mix[1]: " + where);
+  expect(R"({"train": )" + mix_of(open) + "}",
+         "job field train: mix[1]: list the \"vocabulary\" of \"y\": all sources");
+  expect(good + R"(, "validation": )" + mix_of(csv) + "}",
+         "job field validation: mix[1]: " + where);
+  expect(R"({"train": )" + zip + "}", "job field train: zip[1]: " + where);
 }
 
 TEST(JobInspectionTest, WorkersTogetherRefuseTooManyDamagedRecords) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <numeric>
 #include <optional>
@@ -210,7 +211,7 @@ TEST(JobSourcesTest, FilesThatAreInspectedInPartsGiveTheSamePlan) {
     EXPECT_EQ(whole.data().train_damaged().count(), 1);
     for (const uint32_t parts : {1, 3, 20, 33}) {
       proto::Inspect inspect = InspectOf(plan);
-      *inspect.mutable_survey() = SurveyOf(plan, parts);
+      *inspect.add_surveys() = SurveyOf(plan, parts);
       EXPECT_EQ(InspectJob(inspect, {}).SerializeAsString(), whole.SerializeAsString()) << parts;
     }
   }
@@ -219,7 +220,7 @@ TEST(JobSourcesTest, FilesThatAreInspectedInPartsGiveTheSamePlan) {
 TEST(JobSourcesTest, AnInspectionThatKnowsAllPartsOpensNoFile) {
   const proto::JobPlan plan = LinePlan(TwentyFiles() + "}");
   proto::Inspect inspect = InspectOf(plan);
-  *inspect.mutable_survey() = SurveyOf(plan, 4);
+  *inspect.add_surveys() = SurveyOf(plan, 4);
   const uint64_t before = FilesOpened();
   EXPECT_EQ(InspectJob(inspect, {}).examples(), 60);
   EXPECT_EQ(FilesOpened(), before);
@@ -228,7 +229,7 @@ TEST(JobSourcesTest, AnInspectionThatKnowsAllPartsOpensNoFile) {
 TEST(JobSourcesTest, FilesThatChangeWhileTheyAreInspectedAreRefused) {
   const proto::JobPlan plan = LinePlan(TwentyFiles() + "}");
   proto::Inspect inspect = InspectOf(plan);
-  *inspect.mutable_survey() = SurveyOf(plan, 4);
+  *inspect.add_surveys() = SurveyOf(plan, 4);
   WriteDataFile("many-z.tfrecord", "");
   EXPECT_EQ(InspectJob(inspect, {}).error(),
             "job field train.tfrecord: the data files were changed while they were inspected, or "
@@ -240,12 +241,38 @@ TEST(JobSourcesTest, FilesThatChangeWhileTheyAreInspectedAreRefused) {
   std::filesystem::rename(folder + "/many-z.tfrecord", folder + "/many-b.tfrecord");
 }
 
+// Another worker has made it.
+TEST(JobSourcesTest, AnIndexThatCannotBeIsRefused) {
+  const proto::JobPlan plan = Planned(LinePlan(TwentyFiles() + "}"));
+  const std::vector<std::function<void(proto::DataPlan*)>> forgeries = {
+      [](proto::DataPlan* data) { data->add_train_index()->set_examples(3); },
+      [](proto::DataPlan* data) { data->mutable_train_index()->RemoveLast(); },
+      [](proto::DataPlan* data) { data->clear_train_files(); },
+      [](proto::DataPlan* data) { data->mutable_train_index(3)->set_examples(-1); },
+      [](proto::DataPlan* data) { data->mutable_train_index(3)->set_examples(INT64_MAX); },
+      [](proto::DataPlan* data) { data->mutable_train_index(3)->add_part_rows(3); },
+      [](proto::DataPlan* data) {
+        data->mutable_train_index(3)->add_part_rows(3);
+        data->mutable_train_index(3)->add_part_examples(4);
+      },
+      [](proto::DataPlan* data) {
+        data->mutable_train_index(3)->add_part_rows(-3);
+        data->mutable_train_index(3)->add_part_examples(-3);
+      },
+  };
+  for (size_t i = 0; i < forgeries.size(); ++i) {
+    proto::JobPlan forged = plan;
+    forgeries[i](forged.mutable_data());
+    EXPECT_THAT(OpenError(forged), HasSubstr("the plan's index, of ")) << i;
+  }
+}
+
 TEST(JobSourcesTest, MoreDamagedRecordsInAllPartsThanAreAllowedAreRefused) {
   const proto::JobPlan plan = LinePlan(TwentyFiles() + "}");
   proto::Inspect inspect = InspectOf(plan);
-  *inspect.mutable_survey() = SurveyOf(plan, 4);
-  inspect.mutable_survey()->mutable_damaged()->set_count(3);
-  inspect.mutable_survey()->mutable_damaged()->set_first_error("the first");
+  *inspect.add_surveys() = SurveyOf(plan, 4);
+  inspect.mutable_surveys(0)->mutable_damaged()->set_count(3);
+  inspect.mutable_surveys(0)->mutable_damaged()->set_first_error("the first");
   EXPECT_EQ(
       InspectJob(inspect, {}).error(),
       "job field train.tfrecord: 3 damaged records, \"skip_damaged\" allows 0; the first: the "
