@@ -114,9 +114,8 @@ std::string SumIsNot(const CountingJob& job, const std::string& folder) {
   return "";
 }
 
-std::string CountAtCheckpoint(
-    const std::function<CommandResult(const std::vector<std::string>&)>& cairn,
-    const std::string& folder, int rows, int64_t batches_per_update) {
+std::string CountAtCheckpoint(const CommandRunner& cairn, const std::string& folder, int rows,
+                              int64_t batches_per_update) {
   // By the time of the export the job may have taken so many others that this one is gone.
   CommandResult exported;
   int64_t applied = -1;
@@ -132,6 +131,26 @@ std::string CountAtCheckpoint(
   }
   if (exported.exit_code != 0) return "no export: " + exported.errors;
   return CountIsNot(static_cast<double>(applied) / batches_per_update, folder, rows);
+}
+
+std::string SumAtNextEpoch(const CommandRunner& cairn, const std::string& folder, CountingJob job) {
+  const auto status = [&cairn]() -> json {
+    const std::vector<json> lines = cairn({"status", "count", "--json"}).lines();
+    return lines.empty() ? json::object() : lines.back();
+  };
+  const int64_t done = status().value("batches_done", int64_t{0});
+  const bool exported = WaitUntil(std::chrono::seconds(60), [&] {
+    for (const json& line : cairn({"checkpoints", "count", "--json"}).lines()) {
+      job.batches = line.at("applied_batches");
+      if (job.batches <= done || job.batches % job.batches_per_epoch != 0) continue;
+      // Newer ones may have replaced it meanwhile.
+      const std::string id = line.at("checkpoint").dump();
+      const auto result = cairn({"export", "count", "--checkpoint", id, "--output", folder});
+      if (result.exit_code == 0) return true;
+    }
+    return false;
+  });
+  return exported ? SumIsNot(job, folder) : "no epoch has ended: " + status().dump();
 }
 
 }  // namespace cairn::testing

@@ -48,12 +48,19 @@ std::string CountIsNot(double count, const std::string& folder, int rows);
 // epochs of the gradients of all updates.
 std::string SumIsNot(const CountingJob& job, const std::string& folder);
 
+// Runs a command on the job's cluster.
+using CommandRunner = std::function<CommandResult(const std::vector<std::string>& command)>;
+
 // Takes a checkpoint of the running job "count" and exports it to `folder`. Returns "" if its
-// weight is the number of batches, or of updates, that it reports as applied. `cairn` runs a
-// command on the job's cluster.
-std::string CountAtCheckpoint(
-    const std::function<CommandResult(const std::vector<std::string>&)>& cairn,
-    const std::string& folder, int rows, int64_t batches_per_update = 1);
+// weight is the number of batches, or of updates, that it reports as applied.
+std::string CountAtCheckpoint(const CommandRunner& cairn, const std::string& folder, int rows,
+                              int64_t batches_per_update = 1);
+
+// Exports to `folder` the checkpoint at the end of an epoch of the running job "count", which is
+// endless and has `distinct`, that ends from now on: at another moment nobody knows which batches
+// are in it. Returns "" if its sum is exact, else a description, which begins with "row" if the sum
+// is another one.
+std::string SumAtNextEpoch(const CommandRunner& cairn, const std::string& folder, CountingJob job);
 
 }  // namespace cairn::testing
 
