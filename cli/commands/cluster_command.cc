@@ -34,7 +34,8 @@ Command MakeClusterCommand() {
       "and after a broken connection. For the coordinator it is its number of starts. HEARD is "
       "the time since the last message of the task; after 10 s it counts as lost. STATE says how "
       "long an absent task has been silent; \"not since start\" is a task that has not joined "
-      "since the coordinator started. MEMORY is the resident memory of the process and its limit "
+      "since the coordinator started. A worker is slow that has less than a quarter of the median "
+      "rate; it keeps its batches. MEMORY is the resident memory of the process and its limit "
       "(of the machine, the control group or ulimit -v). DISK FREE is the free space for the "
       "snapshots of a ps. RATE is the mean of the last 8 s. These are empty for an absent task.";
   command.examples = {"cairn cluster", "cairn cluster --coordinator 10.0.0.1:4000 --json"};

@@ -39,12 +39,35 @@ std::string MemoryText(const proto::Member& member) {
   return absl::StrCat(used, " of ", BytesText(member.memory_limit_bytes()));
 }
 
+// The median rate of the workers that compute; 0 if none does.
+double MedianRate(const proto::ClusterStatus& cluster) {
+  std::vector<double> rates;
+  for (const proto::Member& member : cluster.members()) {
+    if (member.role() != proto::WORKER || !member.live()) continue;
+    if (member.examples_per_second() > 0) rates.push_back(member.examples_per_second());
+  }
+  if (rates.empty()) return 0;
+  // Of two it is the faster one: the other one may be slow.
+  const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
+  std::nth_element(rates.begin(), middle, rates.end());
+  return *middle;
+}
+
+// Of a worker with less than a quarter of the median rate: "slow: 1/12 of the median rate".
+std::string SlownessText(const proto::Member& member, double median) {
+  constexpr double kSlow = 4;
+  const double rate = member.examples_per_second();
+  if (member.role() != proto::WORKER || !member.live() || rate <= 0) return "";
+  if (rate * kSlow >= median) return "";
+  return absl::StrFormat(", slow: 1/%.0f of the median rate", median / rate);
+}
+
 std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
 
 // The state, and for a task that has left how long ago that was.
-std::string StateText(const proto::Member& member, uint64_t term) {
+std::string StateText(const proto::Member& member, uint64_t term, double median_rate) {
   if (absl::StartsWith(member.activity(), "stuck")) return member.activity();
-  std::string state = MemberState(member, term);
+  std::string state = MemberState(member, term) + SlownessText(member, median_rate);
   if (member.messages_refused() > 0) {
     const auto refused = static_cast<int64_t>(member.messages_refused());
     absl::StrAppend(&state, ", ", Plural(refused, "message"), " refused");
@@ -63,11 +86,11 @@ std::string HeardText(const proto::Member& member, uint64_t term) {
   return term > 1 ? "not since start" : "-";
 }
 
-Row RowOf(const proto::Member& member, uint64_t term) {
+Row RowOf(const proto::Member& member, uint64_t term, double median_rate) {
   const std::string role = absl::AsciiStrToLower(proto::Role_Name(member.role()));
   const bool is_coordinator = member.role() == proto::COORDINATOR;
   return {is_coordinator ? role : absl::StrCat(role, "-", member.index()),
-          StateText(member, term),
+          StateText(member, term, median_rate),
           OrDash(member.address()),
           OrDash(member.host()),
           is_coordinator || HasJoined(member) ? absl::StrCat(member.pid()) : "-",
@@ -142,8 +165,9 @@ std::string ClusterText(const proto::ClusterStatus& cluster, const std::string& 
                         int width) {
   std::vector<Row> rows = {{"TASK", "STATE", "ADDRESS", "HOST", "PID", "JOINED", "HEARD", "MEMORY",
                             "DISK FREE", "RATE", "DEVICE"}};
+  const double median_rate = MedianRate(cluster);
   for (const proto::Member& member : MembersOf(cluster)) {
-    rows.push_back(RowOf(member, cluster.term()));
+    rows.push_back(RowOf(member, cluster.term(), median_rate));
   }
   const bool knows_disks = std::any_of(
       cluster.members().begin(), cluster.members().end(),

@@ -1,5 +1,8 @@
 #include "cli/view/cluster_text.h"
 
+#include <string>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -67,6 +70,27 @@ TEST(ClusterTextTest, LimitsOfMemoryAndFreeDisksAreShownIfTheyAreKnown) {
       "  coordinator  live   -      -                    -          -                 -\n"
       "  ps-0         live   0.2 s  1.0 MiB of 16.0 GiB  5.0 TiB    1.23k requests/s  -\n"
       "  worker-2     live   0.0 s  -                    -          10 examples/s     cpu\n");
+}
+
+TEST(ClusterTextTest, AWorkerThatIsMuchSlowerThanTheMedianIsNamed) {
+  const auto text_of = [](const std::vector<double>& rates) {
+    proto::ClusterStatus cluster = ACluster();
+    cluster.mutable_members()->RemoveLast();
+    for (const double rate : rates) {
+      proto::Member* worker = cluster.add_members();
+      worker->set_role(proto::WORKER);
+      worker->set_index(static_cast<uint32_t>(cluster.members_size()));
+      worker->set_live(true);
+      worker->set_examples_per_second(rate);
+    }
+    return ClusterText(cluster, "10.0.0.9:1");
+  };
+  EXPECT_THAT(text_of({100, 7.7, 90, 110}), HasSubstr("live, slow: 1/13 of the median rate "));
+  EXPECT_THAT(text_of({10, 100}), HasSubstr("live, slow: 1/10 of the median rate "));
+  for (const std::vector<double>& rates : std::vector<std::vector<double>>{
+           {}, {5}, {100, 25, 90}, {0, 100, 100}, {0, 0}, {7, 8, 9, 10}}) {
+    EXPECT_THAT(text_of(rates), ::testing::Not(HasSubstr("slow"))) << rates.size();
+  }
 }
 
 TEST(ClusterTextTest, RefusedMessagesAreShown) {
