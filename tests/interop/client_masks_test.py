@@ -340,8 +340,8 @@ class Given(unittest.TestCase):
             return Scores()(x)
 
         cases = {
-            "Attention plain is called with a mask that is not of an Embedding with mask_zero":
-                lambda x, own: layers.Attention(name="plain")([own, own]),
+            "TimeDistributed steps is called with a mask that is not of an Embedding with mask_zero":
+                lambda x, own: layers.TimeDistributed(layers.Dense(2), name="steps")(own),
             r"layer examples \(MultiHeadAttention\): its attention_mask has shape \(64, 7, 7\)":
                 lambda x, own: layers.MultiHeadAttention(1, 2, name="examples")(
                     x, x, attention_mask=np.tri(7)[None].repeat(64, 0)),

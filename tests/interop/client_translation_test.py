@@ -127,14 +127,15 @@ class Translations(unittest.TestCase):
             "!=": (lambda x, w: ops.where(x != 1.0, 3.0, x), X),
             "== of weight": (lambda x, w: ops.where(w[0] == 1.0, 3.0, 1.0) * x, X),
             "mask": (lambda x, w: ops.where(3 * ops.sign(x), x, 5.0), X),
+            "for all": (lambda x, w: ops.where(np.array([[True, False] * 2]), x, 2 * x), X),
             "and": (lambda x, w: ops.logical_and(2 * x, x + 1), X),
+            "and for all": (lambda x, w: ops.logical_and(x, np.array([[True, False] * 2])), X),
             "or": (lambda x, w: ops.logical_or(x, x - 1), X),
             "not": (lambda x, w: ops.logical_not(x * 2), X),
             "bool": (lambda x, w: ops.cast(ops.cast(x * 3, "bool"), "float32"), X),
         })
         self.refused({
-            "finite": lambda x, w: ops.where(x > 0, x, -np.inf),
-            "no tensor of the model": lambda x, w: ops.where(np.array([[True, False] * 2]), x, 2 * x)})
+            "finite": lambda x, w: ops.where(x > 0, x, -np.inf)})
 
     def test_bounds(self):
         self.same({

@@ -157,10 +157,17 @@ def call_recurrent(layer, call, args, kwargs):
     return outputs
 
 
+def call_softmax(layer, call, inputs, mask):
+    """A Softmax with an own mask: what it leaves out gets a low score, and 0. call: Keras's call."""
+    counts = ops.cast(mask, "float32")
+    scores = inputs * counts + (counts - 1.0) * 1e9
+    return call(layer, scores) * counts
+
+
 def refuse(layer):
     raise NotSupported(f"{type(layer).__name__} {layer.name} is called with a mask that is not of an "
                        f"Embedding with mask_zero or of Masking: a job has such masks in losses, "
-                       f"recurrent layers, MultiHeadAttention and GlobalAveragePooling1D")
+                       f"recurrent layers, attention, Softmax and GlobalAveragePooling1D")
 
 
 # -------------------------------------------------------------------------------------- attention

@@ -3,8 +3,9 @@
 import json
 import math
 
-from cairn import axis_families
+from cairn import axis_families, product_families
 from cairn.axis_families import joined, part, permuted, product
+from cairn.product_families import kernel_layer, two
 from cairn.tensors import EXAMPLES, MEAN, SUM, WEIGHTS, Tensor, is_tensor
 
 # Functions of each number, with the arguments that the operation must have. With a capital: a layer.
@@ -49,22 +50,13 @@ def _normalize(op, tensor):
     return op.add("UnitNormalization", {"axis": axes}, tensor, tensor.shape)
 
 
-def _two(op):
-    if len(op.arguments) != 2:
-        op.fails()
-    return op.arguments
-
-
 def _of_two(method):
-    return lambda op: getattr(op, method)(*_two(op))
+    return lambda op: getattr(op, method)(*two(op))
 
 
 def _of_truths(method):
     def function(op):
-        left, right = _two(op)
-        if not isinstance(left, Tensor) or not isinstance(right, Tensor):
-            op.fails("of other arguments than tensors of the model")
-        return getattr(op, method)(op.truth(left), op.truth(right))
+        return getattr(op, method)(*map(op.truth, two(op)))
 
     return function
 
@@ -74,7 +66,7 @@ def _of_one(function):
 
 
 def _power(op):
-    base, exponent = (op.arguments[0], 2) if op.kind == "Square" else _two(op)
+    base, exponent = (op.arguments[0], 2) if op.kind == "Square" else two(op)
     if isinstance(exponent, Tensor):
         logarithm = op.apply("Log", base) if isinstance(base, Tensor) else None
         if logarithm is None:
@@ -118,7 +110,7 @@ def _absolute(op, tensor):
 
 def _divide_no_nan(op):
     """0 for a divisor of 0."""
-    left, right = _two(op)
+    left, right = two(op)
     if not isinstance(right, Tensor):
         return op.times(left, 0.0) if right == 0 else op.over(left, right)
     nonzero = op.nonzero(right)
@@ -136,12 +128,12 @@ def _hyperbolic(sign):
 
 
 def _logaddexp(op):
-    left, right = _two(op)
+    left, right = two(op)
     return op.plus(op.apply("softplus", op.minus(left, right)), right)
 
 
 def _hypot(op):
-    left, right = _two(op)
+    left, right = two(op)
     if not isinstance(left, Tensor) or not isinstance(right, Tensor):
         op.fails("of other arguments than tensors of the model")
     return op.apply("Sqrt", op.plus(op.square(left), op.square(right)))
@@ -180,8 +172,6 @@ def _where(op):
     if len(op.arguments) != 3:
         op.fails()
     condition, there, elsewhere = op.arguments
-    if not isinstance(condition, Tensor):
-        op.fails("with a condition that is no tensor of the model")
     condition = op.truth(condition)
     if not isinstance(there, Tensor) and not isinstance(elsewhere, Tensor):
         if isinstance(there, (list, dict)) or isinstance(elsewhere, (list, dict)):
@@ -458,39 +448,6 @@ def kernel_use(node, call, weights):
     return (second if how != "Embedding" else first)["config"]["keras_history"][0], how
 
 
-def _kernel_layer(op, weight, class_name, config, x, shape, variable="kernel"):
-    """The output of a layer whose kernel is the weight."""
-    op.must_be_of_examples(x)
-    source = op.weights.call_kernel(weight, class_name, variable, config, op.input(x))
-    return Tensor(source, tuple(shape), len(shape))
-
-
-def _product_of(op):
-    left, right = _two(op)
-    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
-        left, right = (each if isinstance(each, Tensor) else op.weights.constant(each)
-                       for each in (left, right))
-    if op.kind == "Tensordot" and op.config.get("axes") != 1:
-        op.fails(f"with the axes {op.config.get('axes')}: for the product of two vectors of each example "
-                 f"use ops.sum(x * y, axis=-1, keepdims=True)")
-    op.must_be_of_examples(left, right)
-    if op.weights.is_kernel(right):
-        units = right.shape[-1]
-        return _kernel_layer(op, right, "Dense", {"units": units, "use_bias": False}, left,
-                             [*left.shape[:-1], units])
-    kind = WEIGHTS if left.kind == right.kind == WEIGHTS else EXAMPLES
-    if right.rank == 1 and right.kind == WEIGHTS or left.rank == right.rank == 1 and kind == WEIGHTS:
-        return op.reduce("Sum", op.times(left, right), [left.rank - 1])
-    if left.rank == 1 and right.rank == 2 and right.kind == WEIGHTS or left.rank == right.rank == 2:
-        shape = (*left.shape[:-1], right.shape[-1])
-        return op.add("Dot", {"axes": [left.rank, 1]}, [left, right], shape, len(shape), kind)
-    if left.rank == right.rank >= 3 and op.kind == "Matmul":
-        left = op.reshape(left, [*left.shape, 1])
-        right = op.reshape(right, [*right.shape[:-2], 1, *right.shape[-2:]])
-        return op.reduce("Sum", op.times(left, right), [left.rank - 2])
-    return op.fails(f"of shapes {left.shape} and {right.shape}")
-
-
 def _cumsum(op, tensor):
     """The product with a matrix of ones and zeros."""
     if op.config.get("axis") is None or tensor.rank > 2:
@@ -505,34 +462,18 @@ def _cumsum(op, tensor):
     return op.as_whole(sums, tensor.is_whole)
 
 
-def _einsum(op):
-    operands = op.arguments[0] if isinstance(op.arguments[0], list) else op.arguments
-    equation = op.config["subscripts"].replace(" ", "")
-    if len(operands) != 2 or not op.weights.is_kernel(operands[1]) or "->" not in equation:
-        op.fails("of other operands than a tensor and a weight, which nothing else takes")
-    x, weight = operands
-    inputs, output = equation.split("->")
-    sizes = dict(zip(reversed(inputs.split(",")[0].replace("...", "")), reversed(x.shape)))
-    sizes.update(zip(inputs.split(",")[1], weight.shape))
-    if "..." in equation:
-        op.fails("with an ellipsis")
-    shape = [sizes[letter] for letter in output[1:]]
-    return _kernel_layer(op, weight, "EinsumDense", {"equation": equation, "output_shape": shape}, x,
-                         shape)
-
-
 def _take(op):
-    table, ids = _two(op)
+    table, ids = two(op)
     if not isinstance(table, Tensor) or not isinstance(ids, Tensor) or \
             not op.weights.is_kernel(table) or ids.dtype not in ("int32", "int64"):
         op.fails("of other arguments than a weight, which nothing else takes, and ids")
     shape = [*ids.shape[:ids.rank], table.shape[1]]
     config = {"input_dim": table.shape[0], "output_dim": table.shape[1]}
-    return _kernel_layer(op, table, "Embedding", config, ids, shape, "embeddings")
+    return kernel_layer(op, table, "Embedding", config, ids, shape, "embeddings")
 
 
 def _conv(op):
-    x, kernel = _two(op)
+    x, kernel = two(op)
     if not op.weights.is_kernel(kernel) or op.config.get("data_format") != "channels_last":
         op.fails("of other arguments than a tensor with its channels last and a weight")
     *size, channels, filters = kernel.shape
@@ -549,7 +490,7 @@ def _conv(op):
              for length, width, stride, rate in zip(x.shape, size, strides, dilation)]
     config = {"filters": filters, "kernel_size": size, "strides": strides, "padding": padding,
               "dilation_rate": dilation, "use_bias": False}
-    return _kernel_layer(op, kernel, f"Conv{len(size)}D", config, x, [*shape, filters])
+    return kernel_layer(op, kernel, f"Conv{len(size)}D", config, x, [*shape, filters])
 
 
 # ---------------------------------------------------------------------------------------------- losses
@@ -565,7 +506,7 @@ def _negative_sum(op, left, right):
 
 
 def _binary_crossentropy(op):
-    target, output = _two(op)
+    target, output = two(op)
     if op.config.get("from_logits"):
         # max(x, 0) - x t + log(1 + exp(-|x|))
         size = op.apply("softplus", op.rescale(_absolute(op, output), -1.0))
@@ -577,7 +518,7 @@ def _binary_crossentropy(op):
 
 
 def _categorical_crossentropy(op):
-    target, output = _two(op)
+    target, output = two(op)
     if op.config.get("axis", -1) not in (-1, output.rank):
         op.fails("over another axis than the last one")
     if op.config.get("from_logits"):
@@ -600,7 +541,7 @@ def _one_hot(op):
 
 
 def _sparse_crossentropy(op):
-    target, output = _two(op)
+    target, output = two(op)
     if op.config.get("axis", -1) not in (-1, output.rank):
         op.fails("over another axis than the last one")
     if not op.config.get("from_logits"):
@@ -614,7 +555,7 @@ def _sparse_crossentropy(op):
 # {operation: (function of an Operation, the arguments besides tensors that it reads)}. Any other
 # argument must be None.
 _FAMILIES = {
-    **axis_families.FAMILIES,
+    **axis_families.FAMILIES, **product_families.FAMILIES,
     **{kind: (_function, tuple(needed)) for kind, (_, needed) in _FUNCTIONS.items()},
     **dict.fromkeys(("Softmax", "LogSoftmax"), (_of_one(_softmax), ("axis",))),
     "Normalize": (_of_one(_normalize), ("axis", "order", "epsilon")),
@@ -638,18 +579,18 @@ _FAMILIES = {
     "Expm1": (_of_one(lambda op, x: op.rescale(op.apply("exponential", x), 1.0, -1.0)), ()),
     "Cosh": (_of_one(_hyperbolic(1.0)), ()), "Sinh": (_of_one(_hyperbolic(-1.0)), ()),
     "ZerosLike": (_of_one(lambda op, x: op.rescale(x, 0.0)), ()),
-    "FullLike": (lambda op: _full_like(op, *_two(op)), ("dtype",)),
+    "FullLike": (lambda op: _full_like(op, *two(op)), ("dtype",)),
     "OnesLike": (_of_one(lambda op, x: op.rescale(x, 0.0, 1.0)), ()),
     "Clip": (_of_one(_clip), ("x_min", "x_max")),
     "LeakyRelu": (_of_one(_leaky_relu), ("negative_slope",)), "Glu": (_of_one(_glu), ("axis",)),
-    "Less": (lambda op: _less(op, *_two(op)), ()),
-    "Greater": (lambda op: _less(op, *_two(op)[::-1]), ()),
-    "LessEqual": (lambda op: op.inverse(_less(op, *_two(op)[::-1])), ()),
-    "GreaterEqual": (lambda op: op.inverse(_less(op, *_two(op))), ()),
-    "Equal": (lambda op: op.inverse(_unequal(op, *_two(op))), ()),
-    "NotEqual": (lambda op: _unequal(op, *_two(op)), ()),
+    "Less": (lambda op: _less(op, *two(op)), ()),
+    "Greater": (lambda op: _less(op, *two(op)[::-1]), ()),
+    "LessEqual": (lambda op: op.inverse(_less(op, *two(op)[::-1])), ()),
+    "GreaterEqual": (lambda op: op.inverse(_less(op, *two(op))), ()),
+    "Equal": (lambda op: op.inverse(_unequal(op, *two(op))), ()),
+    "NotEqual": (lambda op: _unequal(op, *two(op)), ()),
     "LogicalAnd": (_of_truths("times"), ()), "LogicalOr": (_of_truths("larger"), ()),
-    "LogicalXor": (lambda op: op.nonzero(op.minus(*map(op.truth, _two(op)))), ()),
+    "LogicalXor": (lambda op: op.nonzero(op.minus(*map(op.truth, two(op)))), ()),
     "LogicalNot": (_of_one(lambda op, x: op.inverse(op.truth(x))), ()),
     "Where": (_where, ()),
     **dict.fromkeys(("Mean", "Sum", "Max", "Min", "Average", "Amax", "Amin", "Var", "Std",
@@ -666,8 +607,7 @@ _FAMILIES = {
     "ExtractPatches": (_of_one(_extract_patches),
                        ("size", "strides", "dilation_rate", "padding", "data_format")),
     "Cast": (_same, ("dtype",)), "ConvertToTensor": (_same, ("dtype",)),
-    **dict.fromkeys(("Matmul", "Dot"), (_product_of, ())), "Tensordot": (_product_of, ("axes",)),
-    "Cumsum": (_of_one(_cumsum), ("axis",)), "Einsum": (_einsum, ("subscripts",)), "Take": (_take, ("axis",)),
+    "Cumsum": (_of_one(_cumsum), ("axis",)), "Take": (_take, ("axis",)),
     "Conv": (_conv, ("strides", "padding", "data_format", "dilation_rate")),
     "OneHot": (_one_hot, ("num_classes", "axis", "dtype", "sparse")),
     "BinaryCrossentropy": (_binary_crossentropy, ("from_logits",)),
@@ -679,7 +619,8 @@ _FAMILIES = {
 def translated(op):
     """The result of an Operation, whose layers it adds."""
     family, known = _FAMILIES.get(op.kind, (None, ()))
-    if family is None or op.named or not op.arguments:
+    if family is None or not op.arguments or \
+            any(name not in product_families.NAMED.get(op.kind, ()) for name in op.named):
         op.fails()
     for argument, value in op.config.items():
         if argument not in ("name", *known) and value is not None:

@@ -289,7 +289,11 @@ class Operation:
         return self.square(self.apply("Sign", tensor))
 
     def truth(self, tensor):
-        """1 for true, else 0."""
+        """1 for true, else 0. Truths that are the same for all examples are a list, and become a tensor."""
+        if isinstance(tensor, list):
+            return self.weights.constant(_each(float, _each(bool, tensor)))
+        if not isinstance(tensor, Tensor):
+            self.fails("of something else than truth values of the model")
         return tensor if tensor.dtype == "bool" else self.nonzero(tensor)
 
     def inverse(self, tensor):

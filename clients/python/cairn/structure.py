@@ -20,8 +20,12 @@ from cairn.operations import Translation
 
 _POSITIONS = "positions"
 # Layers of Keras whose Python code consists of operations that a job has.
-_OPEN = (keras.layers.Activation, keras.layers.Conv1D, keras.layers.Conv2D, keras.layers.Conv3D,
-         keras.layers.Dense, keras.layers.EinsumDense, keras.layers.Embedding)
+_OPEN = (keras.layers.Activation, keras.layers.AdditiveAttention, keras.layers.Attention,
+         keras.layers.Conv1D, keras.layers.Conv2D, keras.layers.Conv3D, keras.layers.Dense,
+         keras.layers.EinsumDense, keras.layers.Embedding)
+# Their code takes masks as tensors.
+_TAKES_MASKS = (keras.layers.AdditiveAttention, keras.layers.Attention,
+                keras.layers.GlobalAveragePooling1D)
 # They return their inputs in inference.
 _NOISE = (keras.layers.AlphaDropout, keras.layers.Dropout, keras.layers.GaussianDropout,
           keras.layers.GaussianNoise, keras.layers.SpatialDropout1D, keras.layers.SpatialDropout2D,
@@ -317,9 +321,7 @@ class _Inlined(contextlib.ContextDecorator):
         if symbolic and _has_noise_shape(layer):
             return self._dropped(layer, args[0])
         has_own_mask = symbolic and masks.has_own(layer, args, kwargs)
-        # The code of this layer takes the mask as a tensor.
-        is_mean = isinstance(layer, keras.layers.GlobalAveragePooling1D)
-        if symbolic and (self._is_open(layer) or has_own_mask and is_mean):
+        if symbolic and (self._is_open(layer) or has_own_mask and isinstance(layer, _TAKES_MASKS)):
             return self._regularized(layer, self.run(layer, args, kwargs))
         args, kwargs = _without_training(args, kwargs)
         with self.trace.recording(False):
@@ -327,6 +329,8 @@ class _Inlined(contextlib.ContextDecorator):
                 return masks.call_attention(layer, call, args, kwargs)
             if has_own_mask and isinstance(layer, (keras.layers.RNN, keras.layers.Bidirectional)):
                 return masks.call_recurrent(layer, call, args, kwargs)
+            if has_own_mask and type(layer) is keras.layers.Softmax:
+                return masks.call_softmax(layer, call, *args, **kwargs)
             if has_own_mask:
                 masks.refuse(layer)
             return call(layer, *args, **kwargs)

@@ -87,6 +87,9 @@ class Trace:
                     self._set(kind, name, self._converting(kind, name))
         for name, function in _OF_COUNTS.items():
             self._set(ops, name, self._taking_count(getattr(ops, name), function))
+        shape_of = keras.layers.EinsumDense.compute_output_shape
+        self._set(keras.layers.EinsumDense, "compute_output_shape",
+                  lambda layer, shape: _einsum_shape(layer, shape, shape_of(layer, shape)))
         for owner, name in _without_dispatch():
             self._set(owner, name, self._asking_dispatcher(owner, name))
         for owner in _random_modules():
@@ -320,6 +323,15 @@ def _is_for_all(tensor):
     In the job's model they have one, so that the axis of length 1 which a script adds is there already.
     """
     return getattr(tensor, "_is_for_all", False)
+
+
+def _einsum_shape(layer, input_shape, shape):
+    """The shape of an EinsumDense, whose output_shape need not say what the input's says."""
+    inputs, output = layer.equation.replace(" ", "").split("->")
+    if "." in layer.equation:
+        return shape
+    sizes = dict(zip(inputs.split(",")[0], input_shape))
+    return tuple(sizes.get(letter) if size is None else size for letter, size in zip(output, shape))
 
 
 class _Counts(list):
