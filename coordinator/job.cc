@@ -354,7 +354,7 @@ void Job::AdoptWorkers(EventTime now, Outbox* outbox) {
       StartJobOn(worker, outbox);
     } else {
       training_->AddWorker(worker);
-      training_->Adopt(worker, leases->second);
+      training_->Adopt(worker, leases->second, outbox);
     }
   }
   leases_.clear();
@@ -387,7 +387,7 @@ void Job::WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases
   const std::vector<proto::Split> leases(join.leases().begin(), join.leases().end());
   if (trains()) {
     training_->AddWorker(worker);
-    training_->Adopt(worker, leases);
+    training_->Adopt(worker, leases, outbox);
   } else {
     leases_[worker] = leases;
   }
@@ -505,7 +505,7 @@ void Job::OnMessage(TaskId task, const proto::TaskMessage& message, EventTime no
   }
   if (training_ == nullptr) return;
   if (message.has_paused()) {
-    training_->OnPaused(task, message.paused());
+    training_->OnPaused(task, message.paused(), outbox);
   } else if (message.has_cut() && from_ps && message.cut().job_id() == id()) {
     training_->OnCut(task.index, message.cut());
   } else if (message.has_persisted() && from_ps && message.persisted().job_id() == id()) {

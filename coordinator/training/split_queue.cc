@@ -13,24 +13,35 @@ constexpr int64_t kOnHandMin = 2;  // One is computed, one is read meanwhile.
 constexpr int64_t kOnHandMax = 4096;
 // The most batches that a blocked worker gets at once of those that it waits for.
 constexpr int64_t kUnblockMax = 64;
+// A worker that does nothing for so many median steps, and for so long, is slow.
+constexpr int64_t kSlowSteps = 10;
+constexpr absl::Duration kSlowMin = absl::Seconds(1);
 // Speed measured over less time is too noisy.
 constexpr absl::Duration kMeasureMin = absl::Milliseconds(100);
 
-// Calls visit(begin, end) for each run of neighboring batches in the splits. They come from a
-// worker: invalid ones and batches outside [0, total) are skipped. Visits at most kLeasedAheadMax
-// runs, which is more than any worker has: a forged message must not keep the loop busy.
+// Whether a worker may have these splits, of whatever job. A forged message must not keep the loop
+// busy.
+bool MayBeLeases(absl::Span<const proto::Split> splits) {
+  int64_t left = kLeasedAheadMax;
+  for (const proto::Split& split : splits) {
+    if (split.first() < 0 || split.stride() < 1 || split.count() < 1) return false;
+    if (split.count() > left) return false;
+    left -= split.count();
+  }
+  return true;
+}
+
+// Calls visit(begin, end) for each run of neighboring batches in splits that may be leases.
+// Batches outside [0, total), perhaps of an earlier job, are skipped.
 template <typename Visit>
 void VisitRuns(absl::Span<const proto::Split> splits, int64_t total, Visit visit) {
-  int64_t runs = 0;
   for (const proto::Split& split : splits) {
     const int64_t stride = split.stride();
-    if (split.first() < 0 || stride < 1 || split.count() < 1) continue;
     const int64_t first = std::min(split.first(), total);
     const int64_t left = total - first;
     const int64_t count = std::min(split.count(), left / stride + (left % stride == 0 ? 0 : 1));
     const bool is_run = stride == 1;
     for (int64_t i = 0; i < (is_run ? 1 : count); ++i) {
-      if (++runs > kLeasedAheadMax) return;
       visit(first + i * stride, first + i * stride + (is_run ? count : 1));
     }
   }
@@ -83,6 +94,7 @@ bool SplitQueue::Report(TaskId id, const proto::WorkReport& report, absl::Durati
   const auto [it, is_new] = workers_.try_emplace(id);
   Worker& worker = it->second;
   if (is_new) worker.measured_at = worker.idle_since = now;
+  if (worker.moved_at == absl::InfiniteDuration()) worker.moved_at = now;
   worker.wanted = std::max<int64_t>(0, report.wanted());
   worker.pushed = std::clamp<int64_t>(report.pushed(), 0, worker.leased.size());
   worker.blocked_on = report.blocked_on();
@@ -141,17 +153,21 @@ void SplitQueue::Done(TaskId id, absl::Span<const int64_t> batches, absl::Durati
     open_.Remove(batch, batch + 1);
   }
   Measure(&worker, static_cast<int64_t>(batches.size()), now);
+  worker.moved_at = now;
   if (worker.leased.empty()) worker.idle_since = now;
 }
 
-void SplitQueue::Return(TaskId id, absl::Span<const proto::Split> splits) {
+bool SplitQueue::Return(TaskId id, absl::Span<const proto::Split> splits) {
+  if (!MayBeLeases(splits)) return false;
   Worker& worker = workers_[id];
+  slow_.erase(id);
   VisitRuns(splits, options_.total_batches, [&](int64_t begin, int64_t end) {
     const BatchRanges returned = worker.leased.Intersection(begin, end);
     Unlease(&worker, begin, end);
     Open(returned);
     worker.wanted += returned.size();
   });
+  return true;
 }
 
 void SplitQueue::Drop(TaskId id) {
@@ -169,9 +185,11 @@ void SplitQueue::Drop(TaskId id) {
     owner = owners_.erase(owner);
   }
   underserved_.erase(id);
+  slow_.erase(id);
 }
 
-void SplitQueue::Adopt(TaskId id, absl::Span<const proto::Split> splits) {
+bool SplitQueue::Adopt(TaskId id, absl::Span<const proto::Split> splits) {
+  if (!MayBeLeases(splits)) return false;
   Worker& worker = workers_[id];
   VisitRuns(splits, options_.total_batches, [&](int64_t begin, int64_t end) {
     // Only open batches: the ledgers may have some of them, and another worker may have adopted
@@ -180,6 +198,7 @@ void SplitQueue::Adopt(TaskId id, absl::Span<const proto::Split> splits) {
     const BatchRanges held = open_.Intersection(begin, end);
     for (const auto& [from, to] : held.ranges()) Lease(&worker, from, to);
   });
+  return true;
 }
 
 void SplitQueue::Reopen(const BatchRanges& batches) {
@@ -205,8 +224,10 @@ std::vector<TaskId> SplitQueue::WorkersWithLeases() const {
 
 std::optional<int64_t> SplitQueue::LowestOf(TaskId id) const {
   const auto found = workers_.find(id);
-  if (found == workers_.end() || found->second.leased.empty()) return std::nullopt;
-  return found->second.leased.front();
+  if (found != workers_.end() && !found->second.leased.empty()) return found->second.leased.front();
+  if (!slow_.contains(id)) return std::nullopt;
+  const BatchRanges computing = Unfinished(taken_.at(id));
+  return computing.empty() ? std::nullopt : std::optional<int64_t>(computing.front());
 }
 
 std::optional<TaskId> SplitQueue::OwnerOf(int64_t batch) const {
@@ -321,12 +342,38 @@ void SplitQueue::Take(TaskId id, Worker* worker, int64_t count, int64_t stride, 
   }
 }
 
+std::vector<TaskId> SplitQueue::TakeFromSlow(const std::set<TaskId>& workers, absl::Duration now) {
+  std::vector<TaskId> slow;
+  if (leased_.empty() || AnyAllowed()) return slow;
+  const auto waits = [this](TaskId id) {
+    const auto worker = workers_.find(id);
+    return worker != workers_.end() && !slow_.contains(id) && worker->second.wanted > 0 &&
+           OnHand(worker->second) == 0;
+  };
+  const absl::Duration step = MedianStep();
+  if (step == absl::ZeroDuration() || std::none_of(workers.begin(), workers.end(), waits)) {
+    return slow;
+  }
+  const absl::Duration patience = std::max(kSlowSteps * step, kSlowMin);
+  for (auto& [id, worker] : workers_) {
+    if (OnHand(worker) == 0 || now - worker.moved_at <= patience) continue;
+    ReturnAll(id, &worker);
+    slow_.insert(id);
+    slow.push_back(id);
+  }
+  return slow;
+}
+
 std::vector<proto::Split> SplitQueue::Grant(TaskId id, int64_t workers, absl::Duration now) {
   std::vector<proto::Split> splits;
   auto it = workers_.find(id);
   if (it == workers_.end()) return splits;
   Worker& worker = it->second;
-  workers = std::max<int64_t>(1, workers);
+  if (slow_.contains(id)) {
+    underserved_.erase(id);
+    return splits;
+  }
+  workers = std::max<int64_t>(1, workers - static_cast<int64_t>(slow_.size()));
   const int64_t end = AllowedEnd();
   const int64_t stride = Stride(workers);
   const bool was_idle = worker.leased.empty();
@@ -353,6 +400,7 @@ std::vector<proto::Split> SplitQueue::Grant(TaskId id, int64_t workers, absl::Du
   worker.wanted = std::max<int64_t>(0, worker.wanted - (worker.leased.size() - before));
   worker.granted_at = now;
   // Idle time does not count in the worker's measured speed.
+  if (on_hand == 0) worker.moved_at = now;
   if (was_idle) worker.measured_at = std::min(now, worker.measured_at + (now - worker.idle_since));
   return splits;
 }

@@ -80,18 +80,26 @@ class SplitQueue {
   void Resume();
   // `batches` are acknowledged on every block.
   void Done(TaskId worker, absl::Span<const int64_t> batches, absl::Duration now);
-  // The worker returns batches that it has not started.
-  void Return(TaskId worker, absl::Span<const proto::Split> splits);
+  // The worker has paused, and returns batches that it has not started. Does nothing and returns
+  // false if no worker may have them, in any job.
+  bool Return(TaskId worker, absl::Span<const proto::Split> splits);
   // Every batch outside `open` is applied, whatever was reported. Leases of workers that have
   // nothing are open again.
   void Reconcile(const BatchRanges& open);
   // The worker is gone: all its leases are open again.
   void Drop(TaskId worker);
   // The worker had these leases before this queue existed. Batches that are not open are skipped.
-  void Adopt(TaskId worker, absl::Span<const proto::Split> splits);
+  // Does nothing and returns false if no worker may have them, in any job.
+  bool Adopt(TaskId worker, absl::Span<const proto::Split> splits);
   // The ledgers lack these batches, whatever was reported. Leased ones stay leased.
   void Reopen(const BatchRanges& batches);
 
+  // Of a job whose batches do not wait for each other: opens the leases of slow workers if one of
+  // `workers`, which share the work, waits for them. Returns the slow workers. They have work, and
+  // have done none of it for 10 median steps, and 1 s. Each may still do the batch that it
+  // computes: the result that comes first counts. Tell them to pause. They get nothing until they
+  // have (see Return).
+  std::vector<TaskId> TakeFromSlow(const std::set<TaskId>& workers, absl::Duration now);
   // Leases to `worker` as much as it wants, can use and is allowed. `workers` share the work.
   std::vector<proto::Split> Grant(TaskId worker, int64_t workers, absl::Duration now);
   // Whether anything may be leased now, to any worker that can use it.
@@ -109,7 +117,8 @@ class SplitQueue {
   std::vector<TaskId> WorkersWithLeases() const;
   // The worker has reported.
   bool Knows(TaskId worker) const { return workers_.contains(worker); }
-  // The lowest batch that the worker has leased; nullopt if it has none.
+  // The lowest batch that the worker has leased, or had when it was found slow; nullopt if there is
+  // none.
   std::optional<int64_t> LowestOf(TaskId worker) const;
   // The worker that has `batch` leased; nullopt if it is open or done.
   std::optional<TaskId> OwnerOf(int64_t batch) const;
@@ -131,6 +140,8 @@ class SplitQueue {
     absl::Duration idle_since;      // When it last ran out of work.
     int64_t done_since = 0;
     absl::Duration granted_at;
+    // When it last did a batch, or got work after it had none to compute.
+    absl::Duration moved_at = absl::InfiniteDuration();
     bool lacks_leases = false;
     std::set<int64_t> groups;  // That it has claimed and that may have open batches.
   };
@@ -164,6 +175,7 @@ class SplitQueue {
   // Batches that an earlier coordinator process may have leased, nobody knows to whom.
   BatchRanges leased_before_;
   std::set<TaskId> underserved_;
+  std::set<TaskId> slow_;  // Their leases went to others. They have not paused yet.
   int64_t limit_ = 0;
   // The claimed groups that are not done.
   std::map<int64_t, TaskId> owners_;

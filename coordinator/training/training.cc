@@ -9,6 +9,7 @@
 #include "cluster/partition_map.h"
 #include "common/failpoint.h"
 #include "coordinator/callbacks/nonfinite_loss.h"
+#include "coordinator/training/cut.h"
 #include "job/batch_groups.h"
 #include "job/job_plan.h"
 #include "storage/job_records.h"
@@ -76,8 +77,8 @@ void Training::AddWorker(TaskId worker) {
   everybody_is_due_ = true;
 }
 
-void Training::Adopt(TaskId worker, absl::Span<const proto::Split> leases) {
-  queue_.Adopt(worker, leases);
+void Training::Adopt(TaskId worker, absl::Span<const proto::Split> leases, Outbox* outbox) {
+  if (!queue_.Adopt(worker, leases)) outbox->Refuse(worker, "its leases");
   everybody_is_due_ = true;
 }
 
@@ -114,7 +115,11 @@ void Training::SetStuck(TaskId worker, bool stuck, Outbox* outbox) {
   // cut is made again.
   queue_.Drop(worker);
   checkpointer_.WorkerGone(worker);
-  // It must not begin the batches that others have now. Number 0: nobody waits for the reply.
+  SendPause(worker, outbox);
+}
+
+// It must not begin the batches that others have now. Number 0: no cut waits for the reply.
+void Training::SendPause(TaskId worker, Outbox* outbox) {
   proto::Command command;
   command.mutable_pause()->set_pause_id(0);
   outbox->Send(worker, std::move(command));
@@ -190,11 +195,11 @@ void Training::OnWork(TaskId worker, const proto::WorkReport& report, EventTime 
   batches_rate_.Add(static_cast<double>(batches.size()), now.monotonic);
 }
 
-void Training::OnPaused(TaskId worker, const proto::WorkPaused& paused) {
+void Training::OnPaused(TaskId worker, const proto::WorkPaused& paused, Outbox* outbox) {
   everybody_is_due_ = true;
-  if (workers_.contains(worker)) {
-    queue_.Return(worker,
-                  std::vector<proto::Split>(paused.returned().begin(), paused.returned().end()));
+  const std::vector<proto::Split> returned(paused.returned().begin(), paused.returned().end());
+  if (workers_.contains(worker) && !queue_.Return(worker, returned)) {
+    return outbox->Refuse(worker, "the batches that it returns");
   }
   checkpointer_.OnPaused(worker, paused);
 }
@@ -281,7 +286,20 @@ void Training::OnLedger(uint32_t ps, const proto::LedgerReply& reply) {
   everybody_is_due_ = true;
 }
 
+// At the end of an epoch, for example, all would wait for the slowest one.
+void Training::TakeFromSlow(EventTime now, Outbox* outbox) {
+  if (!Cut::WorkersPause(plan_) || now.monotonic - granted_to_all_at_ < kGrantToAll) return;
+  std::set<TaskId> sharing;
+  for (const TaskId worker : workers_) {
+    if (worker.role == proto::WORKER && !stuck_.contains(worker)) sharing.insert(worker);
+  }
+  for (const TaskId worker : queue_.TakeFromSlow(sharing, now.monotonic)) {
+    SendPause(worker, outbox);
+  }
+}
+
 void Training::GrantWork(bool train, EventTime now, Outbox* outbox) {
+  if (train) TakeFromSlow(now, outbox);
   const GrantBasis basis = {train, checkpointer_.evaluation() != nullptr, WorkersEvaluate(),
                             queue_.limit()};
   for (const TaskId worker : TakeDue(basis, now.monotonic)) GrantTo(worker, train, now, outbox);

@@ -56,7 +56,7 @@ class Training {
   // The worker has loaded the job.
   void AddWorker(TaskId worker);
   // The worker had the job before the coordinator restarted, with these leases.
-  void Adopt(TaskId worker, absl::Span<const proto::Split> leases);
+  void Adopt(TaskId worker, absl::Span<const proto::Split> leases, Outbox* outbox);
   void RemoveWorker(TaskId worker);
   // A stuck worker keeps the batch that it computes, but gets no more work. All its leases are
   // given to others too; whoever is first counts, since the ledgers accept each batch once.
@@ -80,7 +80,7 @@ class Training {
   // Results of batches that the worker did not have, and those that do not fit the job, are
   // refused.
   void OnWork(TaskId worker, const proto::WorkReport& report, EventTime now, Outbox* outbox);
-  void OnPaused(TaskId worker, const proto::WorkPaused& paused);
+  void OnPaused(TaskId worker, const proto::WorkPaused& paused, Outbox* outbox);
   void OnCut(uint32_t ps, const proto::CutReply& reply) { checkpointer_.OnCut(ps, reply); }
   void OnPersist(uint32_t ps, const proto::PersistReply& reply) {
     checkpointer_.OnPersist(ps, reply);
@@ -149,6 +149,8 @@ class Training {
     bool operator==(const GrantBasis&) const = default;
   };
 
+  static void SendPause(TaskId worker, Outbox* outbox);
+  void TakeFromSlow(EventTime now, Outbox* outbox);
   void GrantWork(bool train, EventTime now, Outbox* outbox);
   // Returns the workers to reconsider, and clears `reported_`.
   std::set<TaskId> TakeDue(const GrantBasis& basis, absl::Duration now);

@@ -2,7 +2,9 @@
 // a worker that is only slow. The job must go on without what hangs, and count every batch once.
 
 #include <cerrno>
+#include <csignal>
 #include <fstream>
+#include <iostream>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +19,7 @@ namespace {
 
 using nlohmann::json;
 using std::chrono::seconds;
+using std::chrono::steady_clock;
 
 constexpr char kAsync[] = R"({"parameter_server": {"mode": "async"}})";
 constexpr char kStale[] = R"({"parameter_server": {"mode": "stale", "window": 3}})";
@@ -215,6 +218,11 @@ TEST_P(GrayFailures, AnInspectorThatHangs) {
   files.Set({{"read", "/x.npy"}});
   ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/2));
   ASSERT_TRUE(Fired(files));
+  const auto begin = steady_clock::now();
+  ASSERT_TRUE(Reaches("batches_done", 1)) << Status() << cluster_.Logs();
+  // At most --progress_timeout and 5 s on a machine that does nothing else.
+  const std::chrono::duration<double> took = steady_clock::now() - begin;
+  std::cout << "the job trains " << took.count() << " s after its inspector hangs\n";
   ExpectExactEnd();
   files.Clear();
 }
@@ -469,6 +477,29 @@ TEST_P(GrayFailuresOfDaemons, ACoordinatorWhoseDiskHangsOrErrs) {
   EXPECT_EQ(Number("rollbacks"), 0);
 }
 
+class StoppedWorker : public GrayFailures {
+ protected:
+  StoppedWorker() : GrayFailures("600") { cluster_.AddFlags("chief", {"--lease_seconds", "600"}); }
+};
+
+// It keeps its lease for ten minutes, but not the batches that others wait for at the end of an
+// epoch.
+TEST_P(StoppedWorker, HoldsUpNoEpoch) {
+  cluster_.StartAll();
+  ASSERT_NO_FATAL_FAILURE(Submit(/*epochs=*/10));
+  ASSERT_TRUE(Reaches("batches_done", 200)) << cluster_.Logs();
+  cluster_.task("worker", 0).Signal(SIGSTOP);
+  EXPECT_TRUE(Reaches("batches_done", Number("batches_done") + 1500))
+      << Status() << cluster_.Logs();
+  // What it has computed meanwhile does not count again.
+  cluster_.task("worker", 0).Signal(SIGCONT);
+  ExpectExactEnd();
+  EXPECT_EQ(Number("workers_lost"), 0);
+  EXPECT_EQ(Number("rollbacks"), 0);
+  EXPECT_EQ(cluster_.Member("worker", 0).value("messages_refused", 0), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Async, StoppedWorker, ::testing::Values(kAsync));
 INSTANTIATE_TEST_SUITE_P(Async, GrayFailuresOfDaemons, ::testing::Values(kAsync));
 INSTANTIATE_TEST_SUITE_P(Async, CsvFileThatHangs, ::testing::Values(kAsync));
 

@@ -29,7 +29,8 @@ class CheckpointerTest : public TrainingFixture {
   void AnswerPause(uint32_t worker, const std::vector<proto::Command>& commands) {
     proto::WorkPaused paused;
     paused.set_pause_id(Find(commands, proto::Command::kPause)->pause().pause_id());
-    training_->OnPaused(WorkerTask(worker), paused);
+    Outbox outbox;
+    training_->OnPaused(WorkerTask(worker), paused, &outbox);
   }
 
   // The ps could not write the cut.
@@ -102,7 +103,8 @@ TEST_F(CheckpointerTest, AnAsynchronousCheckpointPausesTheWorkersAndGivesTheRest
   returned->set_first(2);
   returned->set_stride(1);
   returned->set_count(3);
-  training_->OnPaused(WorkerTask(0), paused);
+  Outbox outbox;
+  training_->OnPaused(WorkerTask(0), paused, &outbox);
   EXPECT_EQ(Find(Advance(), proto::Command::kMakeCut), nullptr);
   training_->RemoveWorker(WorkerTask(1));
   ASSERT_NE(Find(Advance(), proto::Command::kMakeCut), nullptr);
@@ -145,7 +147,8 @@ TEST_F(CheckpointerTest, ACheckpointThatIsAskedForWhileOneIsWrittenFollowsIt) {
     ASSERT_NE(Find(commands, proto::Command::kPause), nullptr);
     proto::WorkPaused paused;
     paused.set_pause_id(Find(commands, proto::Command::kPause)->pause().pause_id());
-    training_->OnPaused(WorkerTask(0), paused);
+    Outbox outbox;
+    training_->OnPaused(WorkerTask(0), paused, &outbox);
     Advance();
     AnswerCut(number, BatchRanges(done, 20), BatchRanges(done, 20));
     ASSERT_NE(Find(Advance(), proto::Command::kPersist), nullptr);

@@ -171,8 +171,8 @@ TEST(SplitQueueTest, ReturnedBatchesAreOpenAndStillWanted) {
   proto::Split returned;
   returned.set_first(2);
   returned.set_stride(1);
-  returned.set_count(1000000000000);  // More than it had: the rest is ignored.
-  queue.Return(WorkerTask(0), std::vector<proto::Split>{returned});
+  returned.set_count(1000);  // More than it had: the rest is ignored.
+  EXPECT_TRUE(queue.Return(WorkerTask(0), std::vector<proto::Split>{returned}));
   queue.Done(WorkerTask(0), std::vector<int64_t>{0, 1}, kStart);
   EXPECT_FALSE(queue.AnyLeased());
   EXPECT_EQ(Batches(queue.Grant(WorkerTask(0), 1, kStart)), (std::vector<int64_t>{2, 3}));
@@ -273,6 +273,101 @@ TEST(SplitQueueTest, ARemovedWorkerIsNotUnderserved) {
   EXPECT_TRUE(queue.underserved().empty());
 }
 
+// Worker 0 has batches 0 and 1 of 10 and computes for long; worker 1 has done the others in 0.2 s
+// each.
+class SlowWorkerTest : public ::testing::Test {
+ protected:
+  explicit SlowWorkerTest(SplitQueueOptions options = Options(10, 10))
+      : queue_(options, BatchRanges(0, 10)) {
+    queue_.SetLimit(10);
+  }
+
+  void SetUp() override {
+    slow_ = Grant(&queue_, 0, 2, 2);
+    ASSERT_EQ(slow_.size(), 2u);
+    for (std::vector<int64_t> batches = Grant(&queue_, 1, 4, 2); !batches.empty();
+         batches = Grant(&queue_, 1, 4, 2, now_)) {
+      for (const int64_t batch : batches) {
+        now_ += absl::Milliseconds(200);
+        queue_.Done(WorkerTask(1), std::vector<int64_t>{batch}, now_);
+      }
+    }
+    ASSERT_EQ(queue_.DoneCount(), 8);
+    // It has done nothing yet, and its lease began at kStart.
+    queue_.Report(WorkerTask(0), Wants(0, -1, /*queued=*/2), now_);
+  }
+
+  std::vector<TaskId> TakeFromSlow(absl::Duration now) {
+    return queue_.TakeFromSlow({WorkerTask(0), WorkerTask(1)}, now);
+  }
+
+  SplitQueue queue_;
+  std::vector<int64_t> slow_;
+  absl::Duration now_ = kStart;
+};
+
+TEST_F(SlowWorkerTest, OthersGetItsBatchesAtTheEndAndTheFirstResultCounts) {
+  EXPECT_TRUE(TakeFromSlow(kStart + absl::Seconds(2)).empty()) << "10 steps are 2 s";
+  now_ = kStart + absl::Milliseconds(2001);
+  ASSERT_EQ(TakeFromSlow(now_), std::vector<TaskId>{WorkerTask(0)});
+  EXPECT_TRUE(TakeFromSlow(now_).empty()) << "it has no leases";
+  EXPECT_TRUE(Grant(&queue_, 0, 2, 2, now_).empty()) << "others come first";
+  EXPECT_EQ(Grant(&queue_, 1, 4, 2, now_), slow_) << "worker 0 has no share";
+  // Both may report them.
+  EXPECT_TRUE(queue_.MayReport(WorkerTask(0), slow_[0]));
+  EXPECT_TRUE(queue_.MayReport(WorkerTask(1), slow_[0]));
+  queue_.Done(WorkerTask(0), std::vector<int64_t>{slow_[0]}, now_);
+  queue_.Drop(WorkerTask(1));
+  EXPECT_TRUE(Grant(&queue_, 0, 2, 2, now_).empty()) << "it has not paused";
+  proto::Split returned;
+  returned.set_first(slow_[1]);
+  returned.set_stride(1);
+  returned.set_count(1);
+  queue_.Return(WorkerTask(0), {returned});
+  EXPECT_EQ(Grant(&queue_, 0, 2, 1, now_).size(), 2u);
+}
+
+TEST_F(SlowWorkerTest, IsNotSlowWhileItDoesBatchesOrOthersHaveWork) {
+  now_ = kStart + absl::Milliseconds(1900);
+  queue_.Done(WorkerTask(0), std::vector<int64_t>{slow_[0]}, now_);
+  EXPECT_TRUE(TakeFromSlow(now_ + absl::Seconds(2)).empty());
+  queue_.Reopen(BatchRanges(9, 10));
+  EXPECT_TRUE(TakeFromSlow(now_ + absl::Seconds(20)).empty()) << "a batch is open";
+  ASSERT_EQ(Grant(&queue_, 1, 4, 2, now_), std::vector<int64_t>{9});
+  EXPECT_TRUE(TakeFromSlow(now_ + absl::Seconds(2)).empty()) << "nobody waits for it";
+  queue_.Done(WorkerTask(1), std::vector<int64_t>{9}, now_ + absl::Seconds(1));
+  // Its rate is that of one batch in 1.9 s now, but worker 1 is the median of two.
+  EXPECT_EQ(TakeFromSlow(now_ + absl::Seconds(20)).size(), 1u);
+}
+
+TEST_F(SlowWorkerTest, ThatHasPushedAllIsNotSlow) {
+  proto::WorkReport report = Wants(0, -1, /*queued=*/2);
+  report.set_pushed(2);
+  queue_.Report(WorkerTask(0), report, now_);
+  EXPECT_TRUE(TakeFromSlow(now_ + absl::Seconds(20)).empty());
+}
+
+// It computes the batch for which it was found slow: if it ends there, that is known.
+TEST_F(SlowWorkerTest, StillHasTheBatchThatItComputes) {
+  EXPECT_EQ(queue_.LowestOf(WorkerTask(0)), slow_[0]);
+  ASSERT_EQ(TakeFromSlow(now_ + absl::Seconds(20)).size(), 1u);
+  EXPECT_EQ(queue_.LowestOf(WorkerTask(0)), slow_[0]);
+  queue_.Return(WorkerTask(0), {});
+  EXPECT_EQ(queue_.LowestOf(WorkerTask(0)), std::nullopt);
+}
+
+// Evaluators, and workers that get no work, wait for nothing.
+TEST_F(SlowWorkerTest, IsNotTakenFromForOthersThatDoNotShareTheWork) {
+  EXPECT_TRUE(
+      queue_.TakeFromSlow({WorkerTask(0), WorkerTask(7)}, now_ + absl::Seconds(20)).empty());
+}
+
+TEST_F(SlowWorkerTest, IsForgottenWithItsProcess) {
+  ASSERT_EQ(TakeFromSlow(now_ + absl::Seconds(20)).size(), 1u);
+  queue_.Drop(WorkerTask(0));
+  EXPECT_FALSE(Grant(&queue_, 0, 2, 2, now_).empty());
+}
+
 // Results are taken from those who had the batch, and from anybody if it is done: then the result
 // may have been lost with a coordinator.
 TEST(SplitQueueTest, OnlyAWorkerThatHadABatchMayReportIt) {
@@ -324,34 +419,34 @@ TEST(SplitQueueTest, BatchesThatAnEarlierCoordinatorMayHaveLeasedMayBeReported) 
   EXPECT_FALSE(queue.MayReport(WorkerTask(0), kLeasedAheadMax + 4)) << "nobody had it";
 }
 
-TEST(SplitQueueTest, NonsensicalSplitsAreIgnored) {
-  SplitQueue queue(Options(10, 10), BatchRanges(0, 10));
-  std::vector<proto::Split> nonsense(4);
-  nonsense[0].set_first(-5);
-  nonsense[1].set_stride(-1);
-  nonsense[1].set_count(3);
-  nonsense[2].set_first(1000);
-  nonsense[2].set_stride(1);
-  nonsense[2].set_count(3);
-  nonsense[3].set_stride(int64_t{1} << 62);
-  nonsense[3].set_count(int64_t{1} << 62);
-  queue.Adopt(WorkerTask(0), nonsense);
-  queue.Return(WorkerTask(0), nonsense);
-  EXPECT_EQ(queue.open().size(), 10);
+proto::Split SplitOf(int64_t first, int64_t stride, int64_t count) {
+  proto::Split split;
+  split.set_first(first);
+  split.set_stride(stride);
+  split.set_count(count);
+  return split;
 }
 
-// 65,536 splits of as many batches each would keep the loop busy for minutes.
-TEST(SplitQueueTest, AForgedListOfSplitsCostsNoMoreThanAnHonestOne) {
+// Some of them would keep the loop busy for minutes.
+TEST(SplitQueueTest, SplitsThatNoWorkerHasAreRefused) {
   SplitQueue queue(Options(int64_t{1} << 40, 100), BatchRanges(0, int64_t{1} << 40));
-  proto::Split split;
-  split.set_first(1);
-  split.set_stride(2);
-  split.set_count(int64_t{1} << 39);
-  const std::vector<proto::Split> forged(65536, split);
-  queue.Adopt(WorkerTask(0), forged);
-  EXPECT_LE(queue.LeasedEnd(), 2 * kLeasedAheadMax);
-  queue.Return(WorkerTask(0), forged);
-  EXPECT_FALSE(queue.AnyLeased());
+  queue.SetLimit(100);
+  ASSERT_EQ(Grant(&queue, 0, 4, 1).size(), 4u);
+  const proto::Split honest = SplitOf(0, 1, 1);
+  for (const proto::Split& forged :
+       {SplitOf(-5, 1, 1), SplitOf(0, -1, 3), SplitOf(0, 0, 3), SplitOf(0, 1, 0),
+        SplitOf(0, 1, kLeasedAheadMax), SplitOf(1, 2, int64_t{1} << 39),
+        SplitOf(1, int64_t{1} << 62, int64_t{1} << 62)}) {
+    SCOPED_TRACE(forged.ShortDebugString());
+    EXPECT_FALSE(queue.Return(WorkerTask(0), std::vector<proto::Split>{honest, forged}));
+    EXPECT_EQ(queue.OwnerOf(0), WorkerTask(0));
+    EXPECT_FALSE(queue.Adopt(WorkerTask(1), std::vector<proto::Split>{SplitOf(4, 1, 1), forged}));
+    EXPECT_EQ(queue.OwnerOf(4), std::nullopt);
+  }
+  // As many as a worker may have, in an earlier job that was longer.
+  EXPECT_TRUE(queue.Return(WorkerTask(0), std::vector<proto::Split>{
+                                              SplitOf(int64_t{1} << 41, int64_t{1} << 20, 65536)}));
+  EXPECT_EQ(queue.OwnerOf(0), WorkerTask(0));
 }
 
 TEST(SplitQueueTest, TheMedianStepIsThatOfTheWorkersWhoseSpeedIsKnown) {

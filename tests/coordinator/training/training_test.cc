@@ -108,6 +108,22 @@ TEST_F(TrainingTest, ForgedResultsAreRefusedAndCounted) {
   EXPECT_EQ(history_->NewestMeans().batches, 1);
 }
 
+TEST_F(TrainingTest, ForgedSplitsAreRefusedAndCounted) {
+  Start();
+  ASSERT_EQ(Granted(Report(0, {}, 5)), (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  Outbox outbox;
+  proto::WorkPaused paused;
+  proto::Split* const split = paused.add_returned();
+  split->set_stride(1);
+  split->set_count(int64_t{1} << 40);
+  training_->OnPaused(WorkerTask(0), paused, &outbox);
+  ASSERT_EQ(outbox.refused.size(), 1u);
+  training_->Adopt(WorkerTask(1), std::vector<proto::Split>{*split}, &outbox);
+  ASSERT_EQ(outbox.refused.size(), 2u);
+  EXPECT_EQ(outbox.refused[1].task, WorkerTask(1));
+  EXPECT_EQ(Granted(Report(1, {}, 5)), (std::vector<int64_t>{5, 6, 7, 8, 9}));
+}
+
 TEST_F(TrainingTest, TheWorkOfAWorkerThatIsGoneGoesToTheOthers) {
   Start();
   EXPECT_EQ(Granted(Report(0, {}, 10)), (std::vector<int64_t>{0, 1, 2, 3, 4}));
@@ -185,6 +201,28 @@ TEST_F(TrainingTest, AStuckWorkersBatchesGoToOthersAndItsOwnResultStillCounts) {
   EXPECT_EQ(history_->NewestMeans().batches, 10) << "each batch once";
 }
 
+TEST_F(TrainingTest, ASlowWorkerHoldsUpNoEpoch) {
+  Start();
+  EXPECT_EQ(Granted(Report(0, {}, 10)), (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(Granted(Report(1, {}, 10)), (std::vector<int64_t>{5, 6, 7, 8, 9}));
+  now_.monotonic += absl::Milliseconds(500);
+  Report(1, {5, 6, 7, 8, 9}, 10);
+  now_.monotonic += absl::Milliseconds(400);
+  EXPECT_TRUE(Advance().empty());
+  now_.monotonic += absl::Milliseconds(200);
+  const std::vector<proto::Command> commands = Advance();
+  const proto::Command* const pause = Find(commands, proto::Command::kPause);
+  ASSERT_NE(pause, nullptr);
+  EXPECT_EQ(pause->pause().pause_id(), 0u);
+  EXPECT_EQ(Granted(commands), (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  // The cut waits for no worker.
+  EXPECT_NE(Find(Report(1, {0, 1, 2, 3, 4}, 10), proto::Command::kMakeCut), nullptr);
+  EXPECT_EQ(history_->NewestMeans().batches, 10);
+  Report(0, {0}, 0);
+  EXPECT_EQ(history_->NewestMeans().batches, 10) << "worker 1 was first";
+  EXPECT_EQ(Find(Advance(), proto::Command::kRefused), nullptr);
+}
+
 // A training of two epochs of 10 batches with 400 batches to evaluate after each, by worker 0,
 // worker 1 and evaluator 0.
 class EvaluatorTest : public TrainingFixture {
@@ -244,6 +282,30 @@ TEST_F(EvaluatorTest, WorkersDoNotEvaluateWhileAnEvaluatorIsThere) {
   ASSERT_NO_FATAL_FAILURE(TrainUntilCut(0, 10));
   EXPECT_EQ(GrantedEvaluation(), std::set<TaskId>({kEvaluator}));
   EXPECT_EQ(GrantedEvaluation(), std::set<TaskId>()) << "it has enough on hand";
+}
+
+TEST_F(EvaluatorTest, ForgedEvaluationsDoNotCount) {
+  StartWithEvaluator();
+  ASSERT_NO_FATAL_FAILURE(TrainUntilCut(0, 10));
+  ASSERT_EQ(GrantedEvaluation(), std::set<TaskId>({kEvaluator}));
+  const std::string before = training_->Progress();
+  proto::WorkReport report;
+  report.set_blocked_on(-1);
+  proto::EvaluatedBatch& batch = *report.add_evaluated();
+  batch.set_cut(run_.last_cut());
+  batch.set_examples(10);
+  Outbox outbox;
+  // It may have had the batch once: that is no offense.
+  training_->OnWork(WorkerTask(0), report, now_, &outbox);
+  EXPECT_EQ(training_->Progress(), before);
+  EXPECT_TRUE(outbox.refused.empty());
+  batch.set_batch(400);
+  training_->OnWork(WorkerTask(0), report, now_, &outbox);
+  EXPECT_EQ(training_->Progress(), before);
+  ASSERT_EQ(outbox.refused.size(), 1u) << "there is no such batch";
+  batch.set_batch(0);
+  training_->OnWork(kEvaluator, report, now_, &outbox);
+  EXPECT_NE(training_->Progress(), before) << "this one has it";
 }
 
 TEST_F(EvaluatorTest, WorkersEvaluateWhenTheEvaluatorIsGone) {
