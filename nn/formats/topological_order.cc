@@ -14,8 +14,9 @@ namespace cairn::nn {
 namespace {
 
 struct Graph {
-  std::vector<std::vector<int>> users;  // consumers of each layer's output
-  std::vector<int> missing;             // number of inputs of each layer that are not sorted yet
+  // By layer: those that take its output or share its variables.
+  std::vector<std::vector<int>> users;
+  std::vector<int> missing;  // By layer: how many of those that it needs are not sorted yet.
 };
 
 absl::Status BuildGraph(const proto::ModelSpec& spec, Graph* graph) {
@@ -37,6 +38,11 @@ absl::Status BuildGraph(const proto::ModelSpec& spec, Graph* graph) {
       }
       graph->users[it->second].push_back(i);
     }
+    // A layer that is not there is the model's error.
+    const auto owner = index.find(spec.layers(i).shares());
+    if (owner == index.end()) continue;
+    graph->users[owner->second].push_back(i);
+    ++graph->missing[i];
   }
   return absl::OkStatus();
 }

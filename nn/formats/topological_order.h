@@ -6,9 +6,9 @@
 
 namespace cairn::nn {
 
-// Sorts the layers such that each follows its inputs; among the candidates the one that came first
-// is next. INVALID_ARGUMENT: two layers have the same name, an input is not a layer, or there is a
-// cycle.
+// Sorts the layers such that each follows its inputs and the one whose variables it shares; among
+// the candidates the one that came first is next. INVALID_ARGUMENT: two layers have the same name,
+// an input is not a layer, or there is a cycle.
 absl::Status SortTopologically(proto::ModelSpec* spec);
 
 }  // namespace cairn::nn

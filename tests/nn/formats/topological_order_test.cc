@@ -43,6 +43,16 @@ TEST(TopologicalOrderTest, OneInputMayBeTakenTwice) {
   EXPECT_EQ(Sorted({{"sum", {"x", "x"}}, {"x", {}}}), "xsum");
 }
 
+// Of the calls of a layer the first one has the variables, and may need more layers than the
+// others.
+TEST(TopologicalOrderTest, ALayerFollowsTheOneWhoseVariablesItShares) {
+  proto::ModelSpec spec = Spec({{"i", {}}, {"second", {"i"}}, {"first", {"a"}}, {"a", {"i"}}});
+  spec.mutable_layers(1)->set_shares("first");
+  ASSERT_TRUE(SortTopologically(&spec).ok());
+  EXPECT_EQ(spec.layers(2).name(), "first");
+  EXPECT_EQ(spec.layers(3).name(), "second");
+}
+
 TEST(TopologicalOrderTest, RefusesCyclesStrangersAndTwins) {
   EXPECT_EQ(Sorted({{"a", {"b"}}, {"b", {"a"}}}), "layer 'a' depends on itself");
   EXPECT_EQ(Sorted({{"a", {"b"}}}), "layer 'a' has input 'b', which is not a layer");
