@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/end_to_end/adam_job.h"
@@ -60,8 +61,9 @@ class ClusterInference : public ::testing::Test {
 
 TEST_F(ClusterInference, EveryRowOnceAndInOrderWhicheverProcessesAreKilled) {
   // Each of the 235 results takes 20 ms more: there is time to kill.
-  const std::vector<std::string> slow = {"--unsafe_testing", "--failpoint",
-                                         "worker.report=sleep:20@1-100000"};
+  const std::vector<std::string> slow = {
+      "--unsafe_testing", "--failpoint",
+      absl::StrCat("worker.report=sleep:", 20 * kPatience, "@1-100000")};
   cluster_.AddFlags("worker", slow);
   StartAndTrain(WriteJob());
   const std::string input = WriteRows(kRows);
@@ -82,7 +84,8 @@ TEST_F(ClusterInference, EveryRowOnceAndInOrderWhicheverProcessesAreKilled) {
   Process predict(options);
   int kills = 0;
   for (int worker = 0; predict.running() && kills < 50; worker = (worker + 1) % 3) {
-    std::this_thread::sleep_for(milliseconds(250));
+    // Long enough for a first result: a worker that is lost three times before it fails.
+    std::this_thread::sleep_for(milliseconds(250) * kPatience);
     if (kills == 3) {
       cluster_.task("chief", 0).Kill();
       cluster_.Start("chief", 0);

@@ -3,10 +3,12 @@
 // tell that each batch counted exactly once.
 
 #include <cstdlib>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/end_to_end/counting_job.h"
@@ -32,11 +34,11 @@ TEST_P(PowerFailureEndToEndTest, EveryBatchCountsOnce) {
   job.batches = 20000;
   job.checkpoint_every = 200;
   job.distinct = true;
-  job.strategy = R"({"parameter_server": {"mode": ")" + GetParam() + R"("}})";
-  if (GetParam() == "sync") {
-    job.batches_per_update = 4;
-    job.strategy = R"({"parameter_server": {"mode": "sync", "batches_per_update": 4}})";
-  }
+  const std::map<std::string, std::string> more = {
+      {"async", ""}, {"stale", R"(, "window": 3)"}, {"sync", R"(, "batches_per_update": 4)"}};
+  job.strategy = absl::StrCat(R"({"parameter_server": {"mode": ")", GetParam(), "\"",
+                              more.at(GetParam()), "}}");
+  if (GetParam() == "sync") job.batches_per_update = 4;
   TestCluster cluster(2, 2);
   cluster.RecordSyncs();
   const std::vector<const FaultyFiles*> disks = {
@@ -78,7 +80,8 @@ TEST_P(PowerFailureEndToEndTest, EveryBatchCountsOnce) {
   EXPECT_EQ(SumIsNot(job, cluster.folder("export")), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, PowerFailureEndToEndTest, ::testing::Values("async", "sync"),
+INSTANTIATE_TEST_SUITE_P(Modes, PowerFailureEndToEndTest,
+                         ::testing::Values("async", "stale", "sync"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace
