@@ -233,7 +233,8 @@ class Translations(unittest.TestCase):
         self.refused({
             "tensorflow.random_normal": lambda x, w: x + normal((4,)),
             "tensorflow.random_uniform": lambda x, w: x + uniform((4,)),
-            "tensorflow.random_uniform is called": lambda x, w: x + uniform(tf.shape(x)),
+            "tensorflow.random_uniform is called":
+                lambda x, w: x + tf.cast(uniform(tf.shape(x), maxval=9, dtype=tf.int32), tf.float32),
             "tensorflow.stateless_random_uniform": lambda x, w: x + stateless_uniform((4,), [1, 2]),
             "random.uniform": lambda x, w: x + keras_uniform((4,)),
             "random.normal": lambda x, w: x + keras.initializers.RandomNormal()((4,))})
@@ -255,6 +256,19 @@ class Translations(unittest.TestCase):
             _, job = rebuilt(lambda x, w: x + module.normal(tf.shape(x), stddev=0.5, mean=2.0))
             [noise] = [each for each in job.layers if isinstance(each, layers.GaussianNoise)]
             self.assertEqual(noise.stddev, 0.5)
+
+    def test_uniform_numbers_are_uniform_in_training(self):
+        zeros = tf.zeros((20000, 4))
+        for function in keras_uniform, uniform:
+            _, job = rebuilt(lambda x, w, f=function: x + f((tf.shape(x)[0], 1), -1.0, 3.0))
+            inputs = {"x": zeros, "zeros": zeros[:, :1], "own_weights": tf.zeros((len(zeros), 1), "int32")}
+            np.testing.assert_allclose(job(inputs), 1, rtol=1e-6, err_msg="their mean")
+            draws = np.asarray(job(inputs, training=True))
+            self.assertTrue((draws == draws[:, :1]).all(), "one number for each example")
+            counts, _ = np.histogram(draws[:, 0], bins=8, range=(-1, 3))
+            self.assertEqual(counts.sum(), len(zeros), "all are within the bounds")
+            # Of 2500 in each bin; 6 standard deviations.
+            self.assertLess(np.abs(counts - 2500).max(), 6 * 47)
 
 
 if __name__ == "__main__":

@@ -156,6 +156,7 @@ class Cluster:
         dataset = from_batches(
             "x", x, steps_per_epoch and steps_per_epoch * (epochs - initial_epoch), "steps_per_epoch")
         validation_batch_size = validation_batch_size or batch_size
+        step = step_of(model)
         if dataset is not None:
             for argument, value in (("y", y), ("sample_weight", sample_weight),
                                     ("batch_size", batch_size)):
@@ -164,6 +165,12 @@ class Cluster:
             # A tf.data.Dataset and a generator have their own order.
             shuffle = shuffle and isinstance(x, keras.utils.PyDataset) or dataset.shuffled
             x, y, sample_weight, batch_size = dataset[:4]
+            three = len(getattr(model, "inputs", None) or dataset[:3]) == 3
+            if step is not None and step.has_train_step and three and sample_weight is not None and \
+                    are_for_elements(sample_weight):
+                # A train_step gets what the dataset yields: three inputs, of a triplet loss.
+                x, y, sample_weight = (x, y, sample_weight), None, None
+                step.takes_inputs = True
         structure.check(model)
         lookups = Lookups(model)
         inputs = as_arrays("x", x, structure.input_names(model, x), lookups.takes_text)
@@ -179,7 +186,7 @@ class Cluster:
             if class_weight is not None:
                 raise NotSupported("class_weight is given, and sample_weight is not one number for each "
                                    "example: multiply it by the weights of the classes")
-        objectives = Objectives(compiled, y, element_weights, step_of(model))
+        objectives = Objectives(compiled, y, element_weights, step)
         lookups.cut(texts, inputs, x, objectives, validation[0] if validation else ())
         if validation_data is not None or validation_split:
             structure.check(model, ("test_step",))

@@ -157,9 +157,9 @@ def call_recurrent(layer, call, args, kwargs):
     return outputs
 
 
-def call_softmax(layer, call, inputs, mask):
+def call_softmax(layer, call, inputs, mask=None):
     """A Softmax with an own mask: what it leaves out gets a low score, and 0. call: Keras's call."""
-    counts = ops.cast(mask, "float32")
+    counts = ops.cast(of(inputs) if mask is None else mask, "float32")
     scores = inputs * counts + (counts - 1.0) * 1e9
     return call(layer, scores) * counts
 

@@ -166,6 +166,10 @@ class Objectives:
                                    f"weights of 0 for the steps that do not count")
         return unmasked
 
+    def rename(self, i, name):
+        """Output i of the script's model has this name in the job."""
+        self._renamed[i] = name
+
     def trace(self, outputs, names, trace, penalties, x, y_pred):
         """(inputs, outputs) of the job's model besides those of the script's.
 

@@ -1,12 +1,13 @@
 """What the layers of an operation are: a function for each of Keras's operations."""
 
+import dataclasses
 import json
 import math
 
-from cairn import axis_families, product_families
+from cairn import axis_families, product_families, stacked
 from cairn.axis_families import joined, part, permuted, product
 from cairn.product_families import kernel_layer, two
-from cairn.tensors import EXAMPLES, MEAN, SUM, WEIGHTS, Tensor, is_tensor
+from cairn.tensors import EXAMPLES, MEAN, STACKED, SUM, WEIGHTS, Tensor, is_tensor
 
 # Functions of each number, with the arguments that the operation must have. With a capital: a layer.
 _FUNCTIONS = {
@@ -357,11 +358,11 @@ def _stack(op):
     first = 0 if tensors[0].kind == WEIGHTS else 1
     axis = op.config.get("axis", 0)
     axis = axis + len(shape) + 1 + first if axis < 0 else axis
-    if axis < first:
-        op.fails("along the axis of the examples")
-    axis -= first
+    is_in_front = axis < first  # Of the axis of the examples.
+    axis = max(0, axis - first)
     ones = [op.reshape(each, [*shape[:axis], 1, *shape[axis:]]) for each in tensors]
-    return joined(op, ones, axis)
+    result = joined(op, ones, axis)
+    return dataclasses.replace(result, kind=STACKED) if is_in_front else result
 
 
 def _concatenate(op):
@@ -625,4 +626,4 @@ def translated(op):
     for argument, value in op.config.items():
         if argument not in ("name", *known) and value is not None:
             op.fails(f"its argument {argument} is {value!r}")
-    return family(op)
+    return stacked.translated(op, family) if stacked.has_stacked(op) else family(op)

@@ -9,7 +9,7 @@ import math
 
 from cairn import operation_families as families
 from cairn.errors import NotSupported
-from cairn.tensors import (EXAMPLES, MEAN, SUM, WEIGHTS, Tensor, Weights, is_tensor, node_of,
+from cairn.tensors import (EXAMPLES, MEAN, STACKED, SUM, WEIGHTS, Tensor, Weights, is_tensor, node_of,
                            tensors_in)
 
 _OF_BATCHES = (MEAN, SUM)
@@ -515,7 +515,11 @@ class Translation:
     def _check_outputs(self, outputs):
         """outputs: [layer, call, output], or lists or a dict of them."""
         if outputs and isinstance(outputs, list) and isinstance(outputs[0], str):
-            if isinstance(self._results.get(tuple(outputs[:2])), list):
+            result = self._results.get(tuple(outputs[:2]))
+            if isinstance(result, Tensor) and result.kind == STACKED:
+                raise NotSupported(f"an output of the model is what {outputs[0]} stacks in front of the "
+                                   f"axis of the examples: stack it behind that, as with axis=1")
+            if isinstance(result, list):
                 raise NotSupported(f"an output of the model is one of the parts that {outputs[0]} has "
                                    f"made: put an Identity layer behind it")
             return

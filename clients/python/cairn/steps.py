@@ -72,6 +72,7 @@ class Step:
     def __init__(self, model):
         self.model = model
         self.has_train_step = _has_own(model, "train_step")
+        self.takes_inputs = False  # train_step gets the inputs only, not (x, y).
         self._applied = []  # The gradients and weights of each update.
         self._values = {}  # By id of a metric: the symbolic values that update it.
         self._computed = []  # What compute_loss has returned.
@@ -104,7 +105,8 @@ class Step:
         try:
             with self._recorded(), trace.recording():
                 if self.has_train_step:
-                    results = self.model.train_step(keras.utils.pack_x_y_sample_weight(x, y))
+                    results = self.model.train_step(
+                        x if self.takes_inputs else keras.utils.pack_x_y_sample_weight(x, y))
                 else:
                     self.model._compute_loss(x=x, y=y, y_pred=y_pred, training=True)
                     results = {each.name: _Result(each) for each in self.model.metrics

@@ -7,7 +7,6 @@ run once on symbolic tensors, and the layers of Keras that they call take their 
 import contextlib
 import inspect
 import json
-import operator
 import typing
 
 import keras
@@ -17,6 +16,7 @@ from keras.src.models.functional import Functional, operation_fn
 from cairn import masks, tracing, wrappers
 from cairn.errors import NotSupported
 from cairn.operations import Translation
+from cairn.step_calls import StepCalls
 
 _POSITIONS = "positions"
 # Layers of Keras whose Python code consists of operations that a job has.
@@ -249,8 +249,9 @@ class _Inlined(contextlib.ContextDecorator):
         self.penalties = []
         self._trains = None  # What the code of an own layer gets that asks for training.
         self._is_training = None  # The tensor that is 1 in training, else 0.
-        self._whole = None  # (the model, its inputs, its outputs), while an own step runs.
-        self.calls_whole = False  # The step has called the model with its inputs.
+        self._in_step = False
+        self._depth = 0  # Of calls in one that the step makes.
+        self.step_calls = StepCalls()
         self.trace = tracing.Trace(self._noise)
 
     def __enter__(self):
@@ -287,30 +288,52 @@ class _Inlined(contextlib.ContextDecorator):
 
     @contextlib.contextmanager
     def in_step_of(self, model, inputs, outputs):
-        """Inside, training=True is no argument: a step is for training.
-
-        A call of the model with its inputs returns `outputs`, which have been computed.
-        """
-        self._whole = model, inputs, outputs
+        """Inside, calls of layers are those of an own step. `outputs` of the model have been computed."""
+        self.step_calls.note(model, (inputs,), {}, outputs, list(self.penalties))
+        self._in_step = True
         try:
             yield
         finally:
-            self._whole = None
+            self._in_step = False
 
     def _of(self, layer, call, args, kwargs):
         if id(layer) in self._skipped:
             return args[0]
-        if (self._whole or self._trains) and kwargs.get("training") is True:
-            kwargs = {key: value for key, value in kwargs.items() if key != "training"}
-        if self._trains is False and kwargs.get("training") is None and \
-                "training" in inspect.signature(layer.call).parameters:
-            kwargs = {**kwargs, "training": False}
-        if self._whole and layer is self._whole[0]:
-            given, known = map(keras.tree.flatten, (args[0], self._whole[1]))
-            if len(given) == len(known) and all(map(operator.is_, given, known)):
-                self.calls_whole = True
-                return self._whole[2]
         args, kwargs = self.trace.symbolic(args), self.trace.symbolic(kwargs)
+        trains, args, kwargs = _without_mode(layer, args, kwargs)
+        passes_on = isinstance(trains, Training)  # An own layer, or compute_loss.
+        if self._in_step and not self._depth:
+            mode = trains is True or passes_on
+            return self.step_calls.outputs_of(
+                layer, args, kwargs, mode, lambda: self._in_mode(mode, layer, call, args, kwargs),
+                self._forget)
+        if trains is False or trains is True and self._in_step:
+            return self._in_mode(trains, layer, call, args, kwargs)
+        if trains is not None and (passes_on or not self._trains) and _takes_training(layer):
+            return self._of_symbolic(layer, call, args, {**kwargs, "training": trains})
+        count = len(self.penalties)
+        outputs = self._of_symbolic(layer, call, args, kwargs)
+        if not self._in_step and isinstance(layer, keras.Model):
+            self.step_calls.note(layer, args, kwargs, outputs, self.penalties[count:])
+        return outputs
+
+    def _in_mode(self, trains, layer, call, args, kwargs):
+        """As _of_symbolic, in inference mode unless it trains."""
+        outer, self._trains = self._trains, (self._trains or None) if trains else False
+        self._depth += 1
+        try:
+            return self._of_symbolic(layer, call, args, kwargs)
+        finally:
+            self._depth -= 1
+            self._trains = outer
+
+    def _forget(self, penalties):
+        self.penalties[:] = [each for each in self.penalties
+                             if all(each is not other for other in penalties)]
+
+    def _of_symbolic(self, layer, call, args, kwargs):
+        if self._trains is False and kwargs.get("training") is None and _takes_training(layer):
+            kwargs = {**kwargs, "training": False}
         symbolic = self.trace.is_symbolic((args, kwargs))
         if isinstance(layer, keras.layers.Embedding) and not symbolic:
             rows = call(layer, self._constant(args[0]))
@@ -372,7 +395,8 @@ class _Inlined(contextlib.ContextDecorator):
             # The brightness of a black image, which becomes white in training.
             image = self._input("black", np.zeros((1, 1, 1), np.float32))
             with self.trace.recording(False):
-                self._is_training = keras.layers.RandomBrightness([1.0, 1.0], [0.0, 1.0])(image)
+                self._is_training = self._call(
+                    keras.layers.RandomBrightness([1.0, 1.0], [0.0, 1.0]), image)
         trains = keras.ops.reshape(self._is_training, (-1, *[1] * (len(trained.shape) - 1)))
         chosen = trains * trained + (1.0 - trains) * inferred
         if masks.of(trained) is not None:
@@ -431,12 +455,26 @@ class _Inlined(contextlib.ContextDecorator):
         if shape not in self._ones:
             self._ones[shape] = self._input("ones", np.ones(shape, np.float32))
         with self.trace.recording(False):
-            return tensor * keras.layers.Dropout(layer.rate)(self._ones[shape])
+            return tensor * self._call(keras.layers.Dropout(layer.rate), self._ones[shape])
 
     def _noise(self, shape, mean, deviation):
         """Normal random numbers for a batch of any size, which are a layer; 0 in inference."""
         zeros = self._input("zeros", np.zeros(shape[1:], np.float32))
-        return keras.layers.GaussianNoise(float(deviation))(zeros) + float(mean)
+        return self._call(keras.layers.GaussianNoise(float(deviation)), zeros) + float(mean)
+
+
+def _takes_training(layer):
+    return "training" in inspect.signature(layer.call).parameters
+
+
+def _without_mode(layer, args, kwargs):
+    """(the argument `training` of a call or None, the call's other arguments)"""
+    names = list(inspect.signature(layer.call).parameters)
+    if "training" in names and names.index("training") < len(args):
+        bound = inspect.signature(layer.call).bind_partial(*args, **kwargs)
+        trains = bound.arguments.pop("training")
+        return trains, bound.args, bound.kwargs
+    return kwargs.get("training"), args, {key: value for key, value in kwargs.items() if key != "training"}
 
 
 def _infers_by_default(kind):
@@ -466,7 +504,7 @@ def run(layer, args, kwargs, trace):
     if type(layer).call is keras.Sequential.call:
         tensor = args[0]
         for each in layer.layers:
-            tensor = each(tensor)
+            tensor = _in_graph(each, kwargs.get("training"))(tensor)
         return tensor
     if type(layer).call is Functional.call:
         training = kwargs.get("training")
@@ -538,7 +576,9 @@ class Rebuilt(typing.NamedTuple):
     topology: dict
     weights: dict  # {the job's variable: (Keras's, its shape in the job)} of the script's own weights.
     output_names: list  # Of the script's model; those of its objectives follow.
-    output_structure: object  # How the script's model returns them, with zeros in their places.
+    # How the script's model returns them, with 1 for one number for each example, to which the job
+    # gives an axis, and 0 for others.
+    output_structure: object
     constants: list  # Arrays of the inputs that are the same for each example, before the labels.
     has_weights_input: bool  # An input behind the others, which is 0.
 
@@ -558,24 +598,42 @@ def rebuild(model, tensors, structure, objectives, skipped=()):
             break
         opened += more  # Their weights are used outside of them, too.
     names = _keys(outputs)
-    flat = keras.tree.flatten(outputs)
+    computed = flat = keras.tree.flatten(outputs)
     if not all(map(keras.backend.is_keras_tensor, flat)):
         raise NotSupported(f"{type(model).__name__} has an output that does not depend on its inputs")
-    if any(len(tensor.shape) < 2 for tensor in flat):
+    numbers = [len(tensor.shape) < 2 for tensor in flat]
+    if any(numbers) and not _has_train_step(model):
         raise NotSupported(f"{type(model).__name__} has an output of one number for each example; "
                            f"with an axis of length 1 (keepdims=True) it is supported")
+    flat = [keras.ops.expand_dims(tensor, -1) if is_number else tensor
+            for tensor, is_number in zip(flat, numbers)]
     if names:
         flat = [tensor if tensor._keras_history.operation.name == name else
                 keras.layers.Identity(name=name)(tensor) for name, tensor in zip(names, flat)]
     names = [tensor._keras_history.operation.name for tensor in flat]
     flat = objectives.job_outputs_of(flat, tensors)
     packed = keras.tree.pack_sequence_as(structure, list(tensors))
-    predictions = keras.tree.pack_sequence_as(outputs, flat) if flat else None
+    given = [there if is_number else tensor for there, tensor, is_number in zip(computed, flat, numbers)]
+    predictions = keras.tree.pack_sequence_as(outputs, given) if flat else None
     with inlined, inlined.in_step_of(model, packed, predictions):
         labels, values = objectives.trace(flat, names, inlined.trace, inlined.penalties, packed,
                                           predictions)
-    if _has_train_step(model) and not inlined.calls_whole and flat:
+    calls = inlined.step_calls
+    if _has_train_step(model) and not calls.uses(computed) and not calls.uses(given) and flat:
         _refuse_second_call(model)
+    with inlined:
+        for i, (there, is_number) in enumerate(zip(computed, numbers)):
+            inferred = calls.inferred(there, given[i])
+            if inferred is None:
+                continue
+            # The step computes the model in inference mode only.
+            name = flat[i]._keras_history.operation.name
+            inferred = keras.ops.expand_dims(inferred, -1) if is_number else inferred
+            if inferred._keras_history.operation.name != name:
+                name += "_inferred"
+                inferred = keras.layers.Identity(name=name)(inferred)
+                objectives.rename(i, name)
+            flat[i] = inferred
     trace = inlined.trace
     try:
         functional = keras.Model([*inlined.inputs, *labels, *trace.inputs], [*flat, *values],
@@ -591,5 +649,6 @@ def rebuild(model, tensors, structure, objectives, skipped=()):
     translation = Translation(topology, trace.weights, whole=objectives.whole_inputs)
     objectives.translated(translation.kind_of)
     return Rebuilt(functional, topology, translation.weights.named, names,
-                   keras.tree.map_structure(lambda _: 0, outputs), inlined.constants,
+                   keras.tree.map_structure(lambda each: int(len(each.shape) < 2), outputs),
+                   inlined.constants,
                    translation.weights.input_layer() is not None)

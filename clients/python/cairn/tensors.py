@@ -5,7 +5,9 @@ besides stands in the job for a tensor of such a shape:
 - one number for each example has an axis of length 1;
 - a weight, and what is computed of weights alone, is the same for each example (WEIGHTS);
 - a mean over all examples of a batch is the mean of each example, whose mean over the batch it is
-  (MEAN), and so is a sum (SUM).
+  (MEAN), and so is a sum (SUM);
+- of tensors that are stacked in front of the axis of the examples, the first axis of an example is that
+  of the stack (STACKED).
 """
 
 import dataclasses
@@ -17,6 +19,7 @@ import numpy as np
 from cairn.errors import NotSupported
 
 EXAMPLES, WEIGHTS, MEAN, SUM = "examples", "weights", "mean", "sum"
+STACKED = "stacked"
 # The input of a job's model with a zero for each example, for the layers that make WEIGHTS.
 WEIGHTS_INPUT = "own_weights"
 
@@ -36,6 +39,12 @@ class Tensor:
     def json(self):
         return {"class_name": "__keras_tensor__", "config": {
             "shape": [None, *self.shape], "dtype": self.dtype, "keras_history": list(self.source)}}
+
+
+def tensors_of(arguments):
+    """The Tensors among the arguments of an operation, also those in lists."""
+    return [each for value in arguments
+            for each in (value if isinstance(value, list) else [value]) if isinstance(each, Tensor)]
 
 
 def is_tensor(value):

@@ -122,6 +122,8 @@ class Lookups:
 
     def as_outputs(self, arrays):
         """The arrays as the script's model returns its outputs."""
+        arrays = [each[:, 0] if is_number else each
+                  for each, is_number in zip(arrays, keras.tree.flatten(self._output_structure))]
         if len(arrays) == 1 and not isinstance(self._output_structure, dict):
             return arrays[0]
         return keras.tree.pack_sequence_as(self._output_structure, arrays)

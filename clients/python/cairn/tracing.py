@@ -176,19 +176,30 @@ class Trace:
             self.weights[name] = variable
         return self._tensors[id(variable)]
 
-    def noise_of(self, normal, args, kwargs):
-        """The tensor for a call of a function of normal numbers.
+    def noise_of(self, name, function, args, kwargs):
+        """The tensor for a call of a random function: "normal" or "uniform", others are not drawn.
 
-        None if its shape is not that of a symbolic tensor of examples.
+        None if it is another one, or if its shape is not that of a symbolic tensor of examples.
         """
-        bound = inspect.signature(normal).bind(*args, **kwargs)
+        if name not in ("normal", "uniform"):
+            return None
+        bound = inspect.signature(function).bind(*args, **kwargs)
         bound.apply_defaults()
-        shape = bound.arguments.get("shape")
+        given = bound.arguments
+        shape = given.get("shape")
+        is_float = given.get("dtype") is None or "float" in str(given["dtype"])
         if not self._is_recording or not isinstance(shape, (list, tuple)) or len(shape) < 2 or \
-                shape[0] is not None:
+                shape[0] is not None or not is_float:
             return None
         with self.recording(False):
-            return self._noise(tuple(shape), bound.arguments["mean"], bound.arguments["stddev"])
+            if name == "normal":
+                return self._noise(tuple(shape), given["mean"], given["stddev"])
+            # The probability of smaller normal numbers is uniform: gelu(x) is its product with x.
+            low, high = given["minval"], 1.0 if given["maxval"] is None else given["maxval"]
+            noise = self._noise(tuple(shape), 0.0, 1.0)
+            is_mean = ops.cast(ops.equal(noise, 0.0), "float32")  # Also in inference.
+            probability = (ops.gelu(noise, approximate=False) + 0.5 * is_mean) / (noise + is_mean)
+            return low + (high - low) * probability
 
     @property
     def inputs(self):
@@ -238,7 +249,8 @@ class Trace:
             if self._is_recording and keys[0] is None and _is_for_all(tensor) and \
                     all(each in (Ellipsis, slice(None)) for each in keys[1:]):
                 return tensor
-            return original(tensor, keys if key is None or key is Ellipsis else key)
+            alone = key is None or key is Ellipsis or isinstance(key, slice)
+            return original(tensor, keys if alone else key)
 
         return item
 
@@ -266,7 +278,7 @@ class Trace:
         def draw(*args, **kwargs):
             if not self._is_recording:
                 return original(*args, **kwargs)
-            noise = self.noise_of(original, args, kwargs) if name == "normal" else None
+            noise = self.noise_of(name, original, args, kwargs)
             if noise is None:
                 raise _draws(f"{owner.__name__}.{name}")
             return noise
@@ -418,9 +430,9 @@ def _depends_on(value, tensors):
 
 def _draws(function):
     return NotSupported(
-        f"{function} is called, whose numbers would be the same in each batch: a job draws normal "
-        f"numbers for each example, with keras.random.normal and a shape that begins with "
-        f"ops.shape(x)[0]")
+        f"{function} is called, whose numbers would be the same in each batch: a job draws normal and "
+        f"uniform numbers for each example, with keras.random.normal or uniform and a shape that "
+        f"begins with ops.shape(x)[0]")
 
 
 def _random_modules():
@@ -583,7 +595,7 @@ def _dispatch_tensorflow():
             if not _trace.is_recording or not getattr(op, "__module__", "").endswith("random_ops"):
                 return self.NOT_SUPPORTED
             # A random function has failed with the shape of a symbolic tensor.
-            noise = _trace.noise_of(op, args, kwargs) if name == "random_normal" else None
+            noise = _trace.noise_of(name.removeprefix("random_"), op, args, kwargs)
             if noise is None:
                 raise _draws(f"tensorflow.{name}")
             return noise
