@@ -620,8 +620,6 @@ class Errors(unittest.TestCase):
         def set_weights(self, epoch=0, logs=None):
             self.model.set_weights([weight + 1 for weight in self.model.get_weights()])
 
-        self.refused("callback Own sets the optimizer's learning rate in on_train_batch_end",
-                     callbacks=own(on_train_batch_end=set_rate))
         rate = "callback Own sets the optimizer's learning rate, "
         for reason, others in (("which ReduceLROnPlateau sets",
                                 keras.callbacks.ReduceLROnPlateau("loss")),

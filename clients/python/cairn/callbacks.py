@@ -1,8 +1,8 @@
 """Callbacks of the script. They run in this process, at the ends of the job's epochs.
 
 The job goes on meanwhile. Before the callbacks see the end of an epoch, the model gets the weights of
-that epoch, from its checkpoint. If a callback sets the learning rate, another job continues from this
-checkpoint with that rate.
+that epoch, from its checkpoint. If a callback sets the learning rate of an epoch, another job continues
+from this checkpoint with that rate. Rates of batches are known before the job (rate_plan.py).
 """
 
 import contextlib
@@ -16,6 +16,8 @@ from cairn.errors import NotSupported
 _TRAIN_BATCHES = ("on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end")
 _BEFORE_EPOCHS = ("on_train_begin", "on_epoch_begin", "on_epoch_end")
 _TEST_BATCHES = ("on_test_batch_begin", "on_test_batch_end")
+# They have methods for batches, which do nothing if their files are written at the ends of epochs.
+_FOR_EPOCHS = (keras.callbacks.TensorBoard, keras.callbacks.ModelCheckpoint)
 # With slots as of Adam, the checkpoints that wait for slow callbacks take at most so many bytes.
 _MOST_BYTES = 4 << 30
 _MOST_CHECKPOINTS = 1000
@@ -50,12 +52,18 @@ def keep_rate(callbacks, why):
         callback.keeps_rate = why
 
 
+def sees_batches(callback):
+    """True if it has code for the batches of a training."""
+    return _overrides(callback, *_TRAIN_BATCHES) and not isinstance(callback, _FOR_EPOCHS)
+
+
 class Hook(keras.callbacks.Callback):
     """Runs one callback, and raises if it changes what the job has: the weights, or the learning rate
     elsewhere than at the begin or end of an epoch.
 
     keeps_rate: why it must not set the learning rate; empty: it may.
     has_set_rate: it has set it since this was False.
+    has_planned_rates: the job has the rates that it sets.
     """
 
     def __init__(self, callback):
@@ -63,14 +71,12 @@ class Hook(keras.callbacks.Callback):
         self.callback = callback
         self.keeps_rate = ""
         self.has_set_rate = False
+        self.has_planned_rates = False
         name = type(callback).__name__
-        # TensorBoard and ModelCheckpoint have methods for batches, which do nothing if it is for epochs.
-        is_for_epochs = isinstance(callback, (keras.callbacks.TensorBoard,
-                                              keras.callbacks.ModelCheckpoint))
-        if _overrides(callback, *_TEST_BATCHES) and not is_for_epochs:
+        if _overrides(callback, *_TEST_BATCHES) and not isinstance(callback, _FOR_EPOCHS):
             raise NotSupported(f"callback {name}: on_test_batch_begin and on_test_batch_end are not "
                                f"supported: the batches of a validation are not observed")
-        self._sees_batches = _overrides(callback, *_TRAIN_BATCHES) and not is_for_epochs
+        self.sees_batches = sees_batches(callback)
 
     @property
     def may_set_rate(self):
@@ -86,10 +92,10 @@ class Hook(keras.callbacks.Callback):
         super().set_model(model)
         self.callback.set_model(model)
 
-    def _call(self, method, *arguments):
-        rate = _rate(self.model)
+    def call(self, method, *arguments):
+        rate = rate_of(self.model)
         getattr(self.callback, method)(*arguments)
-        if _rate(self.model) == rate:
+        if self.has_planned_rates or rate_of(self.model) == rate:
             return
         what = f"callback {type(self.callback).__name__} sets the optimizer's learning rate"
         if method not in _BEFORE_EPOCHS:
@@ -99,49 +105,79 @@ class Hook(keras.callbacks.Callback):
             raise NotSupported(f"{what}, {self.keeps_rate}")
         self.has_set_rate = True
 
-    @contextlib.contextmanager
-    def _same_weights(self, *methods):
-        """Raises if the callback, in one of these methods, has changed the model's weights."""
-        if not _overrides(self.callback, *methods):
-            yield
-            return
-        weights = [weight.numpy() for weight in self.model.weights]
-        yield
-        if "on_epoch_end" in methods and self.model.stop_training:
-            return
-        for weight, before in zip(self.model.weights, weights):
-            if not np.array_equal(weight.numpy(), before, equal_nan=True):
-                raise NotSupported(f"callback {type(self.callback).__name__} sets the model's "
-                                   f"weights, which are on the cluster until the training ends")
-
     def on_train_begin(self, logs=None):
-        with self._same_weights("on_train_begin"):
-            self._call("on_train_begin", logs)
+        with _same_weights([self], "on_train_begin"):
+            self.call("on_train_begin", logs)
 
     def on_train_end(self, logs=None):
         self.callback.on_train_end(logs)
 
     def on_epoch_begin(self, epoch, logs=None):
-        with self._same_weights("on_epoch_begin"):
-            self._call("on_epoch_begin", epoch, logs)
+        with _same_weights([self], "on_epoch_begin"):
+            self.call("on_epoch_begin", epoch, logs)
 
     def on_epoch_end(self, epoch, logs=None):
-        with self._same_weights("on_epoch_end"):
-            self._call("on_epoch_end", epoch, logs)
-
-    def replay(self, batches):
-        """The batches of an epoch, at its end. batches: their logs."""
-        if not self._sees_batches:
-            return
-        with self._same_weights(*_TRAIN_BATCHES):
-            for batch, logs in enumerate(batches):
-                self._call("on_train_batch_begin", batch, {})
-                self._call("on_train_batch_end", batch, logs)
+        with _same_weights([self], "on_epoch_end"):
+            self.call("on_epoch_end", epoch, logs)
 
     def validated(self, logs):
         if logs:
             self.callback.on_test_begin()
             self.callback.on_test_end(logs)
+
+
+@contextlib.contextmanager
+def _same_weights(hooks, *methods):
+    """Raises if the callbacks, in these methods, have changed the model's weights."""
+    hooks = [hook for hook in hooks if _overrides(hook.callback, *methods)]
+    if not hooks:
+        yield
+        return
+    model = hooks[0].model
+    weights = [weight.numpy() for weight in model.weights]
+    yield
+    if model.stop_training and ("on_epoch_end" in methods or methods == _TRAIN_BATCHES):
+        return
+    for weight, before in zip(model.weights, weights):
+        if not np.array_equal(weight.numpy(), before, equal_nan=True):
+            names = " or ".join(type(hook.callback).__name__ for hook in hooks)
+            raise NotSupported(f"callback {names} sets the model's weights, which are on the cluster "
+                               f"until the training ends")
+
+
+def replay(hooks, batches, rates):
+    """Shows the callbacks the batches of an epoch, at its end, until one of them stops the training.
+
+    batches: their logs. rates: those of their updates if a callback sets them, else empty.
+    """
+    hooks = [hook for hook in hooks if hook.sees_batches]
+    if not hooks:
+        return
+    model = hooks[0].model
+    iterations = int(model.optimizer.iterations)
+    of_update = model.optimizer.gradient_accumulation_steps or 1
+    with _same_weights(hooks, *_TRAIN_BATCHES):
+        for batch, logs in enumerate(batches):
+            model.optimizer._iterations.assign(iterations - (len(batches) - batch) * of_update)
+            for hook in hooks:
+                hook.call("on_train_batch_begin", batch, {})
+            if batch < len(rates) and rate_of(model) != rates[batch]:
+                raise NotSupported(f"{results_set_rate(hooks)} (here {rate_of(model):g} for batch {batch}, "
+                                   f"and {rates[batch]:g} before the job)")
+            model.optimizer._iterations.assign(iterations - (len(batches) - batch - 1) * of_update)
+            for hook in hooks:
+                hook.call("on_train_batch_end", batch, logs)
+            if model.stop_training:
+                break
+    model.optimizer._iterations.assign(iterations)
+
+
+def results_set_rate(hooks):
+    """Why the job cannot have the rates of batches: part of an error."""
+    name = next(type(hook.callback).__name__ for hook in hooks if hook.has_planned_rates)
+    return (f"callback {name} sets the optimizer's learning rate of a batch, and it depends on the results "
+            f"of other batches or on chance: the job is ahead of it; set it in on_epoch_begin or "
+            f"on_epoch_end")
 
 
 class RateLog(keras.callbacks.Callback):
@@ -153,7 +189,8 @@ class RateLog(keras.callbacks.Callback):
         logs["learning_rate"] = self.rate
 
 
-def _rate(model):
+def rate_of(model):
+    """The optimizer's learning rate: a number, or a schedule."""
     schedule = model.optimizer._learning_rate
     if isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
         return schedule

@@ -1,6 +1,7 @@
 """Clusters: cairn.local, cairn.connect, and fit, evaluate and predict on them."""
 
 import contextlib
+import functools
 import hashlib
 import json
 import math
@@ -23,6 +24,7 @@ from cairn.data import DataFolder, as_arrays, from_batches, is_files, shape_of, 
 from cairn.epochs import EpochLogs, needs_csv
 from cairn.errors import CairnError, NotSupported
 from cairn.objectives import Objectives, are_for_elements
+from cairn.rate_plan import planned_rates
 from cairn.steps import step_of
 from cairn.texts import Lookups
 from cairn.tool import Tool
@@ -236,6 +238,11 @@ class Cluster:
                                        f"the data: another job, with that rate, cannot begin there")
         before = self._continued(model)
         schedule = translation.own_schedule(model.optimizer)
+        planned = planned_rates(callbacks, local_callbacks, model, range(initial_epoch, epochs), steps)
+        rates_of_updates = functools.partial(translation.rates_of_updates, schedule) if schedule else None
+        if planned:
+            def rates_of_updates(first, count):
+                return planned
         folder = self._make_folder(job["name"])
         job_file = os.path.join(folder, "job.json")
         csv_file = None
@@ -251,7 +258,7 @@ class Cluster:
             if "validation" in job or "validation_fraction" in job:
                 job["validation_freq"] = validation_freq if isinstance(validation_freq, int) \
                     else list(validation_freq)
-            job_files.write_job(job, job_file, rates, steps, before, schedule)
+            job_files.write_job(job, job_file, rates, steps, before, rates_of_updates)
             run = keras.callbacks.CallbackList(
                 local_callbacks, add_history=True, add_progbar=verbose != 0, model=model,
                 epochs=epochs, verbose=1 if verbose == "auto" else verbose, steps=steps)
@@ -267,7 +274,7 @@ class Cluster:
                 raise
             warnings.warn(f"the optimizer starts anew: {error}", stacklevel=2)
             before = None
-            job_files.write_job(job, job_file, rates, steps, before, schedule)
+            job_files.write_job(job, job_file, rates, steps, before, rates_of_updates)
             identifier = self._submit(job_file)
         updates = before.updates if before else 0
         # Keras counts on, also after an EarlyStopping has restored older weights.
@@ -276,7 +283,7 @@ class Cluster:
         jobs = {}  # By their first epochs, ascending.
         while True:
             logs = EpochLogs(self.tool, job, objectives, parts, examples, run, csv_file,
-                             has_begun=bool(jobs))
+                             has_begun=bool(jobs), rates=planned)
             jobs[job.get("initial_epoch", 0)] = identifier
             status = self._train(identifier, job, job_file, logs, lookups, uncounted + updates)
             if "rate_set_at" not in status:

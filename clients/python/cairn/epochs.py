@@ -5,7 +5,7 @@ import itertools
 import math
 import os
 
-from cairn.callbacks import Hook, RateLog, RateSet, Stopped
+from cairn.callbacks import Hook, RateLog, RateSet, Stopped, replay
 
 _WEIGHTED = "weighted"
 # Metrics of an epoch that follow from those of its batches, by their name in the job.
@@ -21,9 +21,10 @@ class EpochLogs:
 
     csv_file: of the job's csv_logger, if this process can read it.
     has_begun: the callbacks know that the first epoch has begun.
+    rates: of each update, if a callback sets them; else empty.
     """
 
-    def __init__(self, tool, job, objectives, parts, examples, run, csv_file, has_begun):
+    def __init__(self, tool, job, objectives, parts, examples, run, csv_file, has_begun, rates):
         self._tool = tool
         self.run = run
         self.parts = parts
@@ -40,6 +41,7 @@ class EpochLogs:
         self._kinds = _metric_kinds(job, objectives.job_outputs)
         self._reported = objectives.reported
         self.has_begun = has_begun
+        self._rates = rates
         self._epoch = self._first_epoch if has_begun else -1  # The epoch that is shown.
         self._evaluations = {}
         self._csv_file = csv_file
@@ -107,8 +109,10 @@ class EpochLogs:
         self.last = logs
         if self._hooks:
             self._set_weights(epoch)
+        before = (epoch - self._first_epoch) * len(batches)
+        replay(self._hooks, list(map(self._reported, batches)),
+               self._rates[before:before + len(batches)])
         for hook in self._hooks:
-            hook.replay(list(map(self._reported, batches)))
             hook.validated(validation)
         self.run.on_epoch_end(epoch, dict(logs))
         if self.run.model.stop_training:

@@ -12,23 +12,25 @@ def job_name(name):
     return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip("-.")[:128] or "keras"
 
 
-def write_job(job, job_file, rates, steps, before, schedule):
+def write_job(job, job_file, rates, steps, before, rates_of_updates):
     """Writes the job file.
 
     rates: of each epoch, by the LearningRateSchedulers; None without any. steps: updates of an epoch.
     before: the fit whose optimizer continues, or None.
+    rates_of_updates: a function of the first update and their number if code of the script sets the
+        rate of each; else None.
     """
     job.pop("resume_from", None)
     if before is not None:
         job["resume_from"] = {"name": str(before.job), "with_optimizer": True}
+    # The job counts its updates from those of the fit before it.
+    first = before.updates if before else 0
     if rates is not None:
-        # The job counts its updates from those of the fit before it.
-        job["optimizer"]["learning_rate"] = translation.rates_of_epochs(
-            rates, steps, before.updates if before else 0)
-    if schedule is not None:
-        job["optimizer"]["learning_rate"] = translation.rates_of_updates(
-            schedule, before.updates if before else 0,
-            steps * (job["epochs"] - job.get("initial_epoch", 0)))
+        job["optimizer"]["learning_rate"] = translation.schedule_of_rates(rates, steps, first)
+    if rates_of_updates is not None:
+        count = steps * (job["epochs"] - job.get("initial_epoch", 0))
+        job["optimizer"]["learning_rate"] = translation.schedule_of_rates(
+            rates_of_updates(first, count), 1, first)
     dump(job, job_file)
 
 

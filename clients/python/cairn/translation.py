@@ -356,7 +356,7 @@ def own_schedule(optimizer):
 
 
 def rates_of_updates(schedule, first, updates):
-    """The job's schedule for one of a class of the script, of `updates` updates from `first` on.
+    """The rates of `updates` updates from `first` on by a schedule of a class of the script.
 
     The schedule is a function of the update, so it can be called in advance: its cost is one call for
     each update.
@@ -373,7 +373,7 @@ def rates_of_updates(schedule, first, updates):
         if not math.isfinite(rates[-1]):
             raise NotSupported(f"learning rate schedule {name} returns {rates[-1]} for update {update}: "
                                f"return a finite number")
-    return rates_of_epochs(rates, 1, first)
+    return rates
 
 
 def _schedule(schedule):
@@ -547,8 +547,8 @@ def scheduled_rates(callbacks, rate, epochs):
     return rates
 
 
-def rates_of_epochs(rates, updates, first=0):
-    """The job's schedule for a rate for each epoch of `updates` updates, from update `first` on."""
+def schedule_of_rates(rates, updates, first):
+    """The job's schedule for a rate for each `updates` updates, from update `first` on."""
     changes = [i for i in range(1, len(rates)) if rates[i] != rates[i - 1]]
     if not changes:
         return _number(rates[0])
