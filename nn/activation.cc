@@ -47,10 +47,15 @@ constexpr KnownActivation kKnownActivations[] = {
     {"sparse_sigmoid", {.kind = Kind::kHardSigmoid, .slope = 0.5f}},
     {"squareplus", {.kind = Kind::kSquareplus}},
     {"tanh_shrink", {.kind = Kind::kTanhShrink}},
+    // Operations of Keras, which has no activations of these names.
+    {"erf", {.kind = Kind::kErf}},
+    {"floor", {.kind = Kind::kFloor}},
 };
 
 constexpr KnownActivation kOperations[] = {
     {"Cos", {.kind = Kind::kCos}},
+    {"Erf", {.kind = Kind::kErf}},
+    {"Floor", {.kind = Kind::kFloor}},
     {"Log", {.kind = Kind::kLog}},
     {"Reciprocal", {.kind = Kind::kReciprocal}},
     {"Sign", {.kind = Kind::kSign}},
@@ -68,6 +73,7 @@ bool Activation::differentiates_from_output() const {
     case Kind::kMish:
     case Kind::kTanhShrink:
     case Kind::kCos:
+    case Kind::kErf:
     case Kind::kSin:
       return false;
     case Kind::kRelu:

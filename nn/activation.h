@@ -37,6 +37,8 @@ struct Activation {
     kTanhShrink,  // x - tanh(x)
     // Keras's operations of these names, which are layers here.
     kCos,
+    kErf,
+    kFloor,
     kLog,
     kReciprocal,
     kSign,
@@ -64,8 +66,8 @@ struct Activation {
   const char* operation_name() const;
 };
 
-// Returns the activation that Keras calls `name`, with Keras's default parameters. INVALID_ARGUMENT
-// lists the known names.
+// Returns the activation that Keras calls `name`, with Keras's default parameters, or one that only
+// a job has. INVALID_ARGUMENT lists the known names.
 absl::StatusOr<Activation> ParseActivation(std::string_view name);
 
 // Returns Keras's operation with this class name, or nullopt.

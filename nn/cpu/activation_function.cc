@@ -16,6 +16,7 @@ constexpr float kSeluScale = 1.05070098735548049342f;
 constexpr float kSeluAlpha = 1.67326324235437728482f;
 constexpr float kSqrtHalf = 0.70710678118654752440f;
 constexpr float kInverseSqrtTwoPi = 0.39894228040143267794f;
+constexpr float kTwoOverSqrtPi = 1.12837916709551257390f;
 
 float Sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
 // The cumulative distribution function of the standard normal distribution.
@@ -112,6 +113,8 @@ float GeluDerivative(float x) {
   return NormalCdf(x) + x * kInverseSqrtTwoPi * std::exp(-0.5f * x * x);
 }
 
+float ErfDerivative(float x) { return kTwoOverSqrtPi * std::exp(-x * x); }
+
 float SwishDerivative(float x) {
   const float s = Sigmoid(x);
   return s + x * s * (1 - s);
@@ -195,6 +198,10 @@ void ApplyActivation(const Activation& a, int64_t rows, int64_t width, const flo
       return ForEach(n, x, y, [](float v) { return v - std::tanh(v); });
     case Kind::kCos:
       return ForEach(n, x, y, [](float v) { return std::cos(v); });
+    case Kind::kErf:
+      return ForEach(n, x, y, [](float v) { return std::erf(v); });
+    case Kind::kFloor:
+      return ForEach(n, x, y, [](float v) { return std::floor(v); });
     case Kind::kLog:
       return ForEach(n, x, y, [](float v) { return std::log(v); });
     case Kind::kReciprocal:
@@ -265,10 +272,13 @@ void MultiplyByDerivative(const Activation& a, int64_t rows, int64_t width, cons
       return Multiply(n, x, gradient, [](float v) { return std::tanh(v) * std::tanh(v); });
     case Kind::kCos:
       return Multiply(n, x, gradient, [](float v) { return -std::sin(v); });
+    case Kind::kErf:
+      return Multiply(n, x, gradient, ErfDerivative);
     case Kind::kLog:
       return Multiply(n, y, gradient, [](float v) { return std::exp(-v); });
     case Kind::kReciprocal:
       return Multiply(n, y, gradient, [](float v) { return -v * v; });
+    case Kind::kFloor:
     case Kind::kSign:
       return Multiply(n, y, gradient, [](float) { return 0.0f; });
     case Kind::kSin:

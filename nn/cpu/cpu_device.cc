@@ -72,6 +72,8 @@ constexpr KnownKernel kKnownKernels[] = {
     {"ELU", CreateActivationKernel},
     {"EinsumDense", CreateEinsumDenseKernel},
     {"Embedding", CreateEmbeddingKernel},
+    {"Erf", CreateActivationKernel},
+    {"Floor", CreateActivationKernel},
     {"GRU", CreateRecurrentKernel},
     {"GaussianDropout", CreateGaussianNoiseKernel},
     {"GaussianNoise", CreateGaussianNoiseKernel},

@@ -14,6 +14,7 @@ constexpr float kSeluScale = 1.05070098735548049342f;
 constexpr float kSeluAlpha = 1.67326324235437728482f;
 constexpr float kSqrtHalf = 0.70710678118654752440f;
 constexpr float kInverseSqrtTwoPi = 0.39894228040143267794f;
+constexpr float kTwoOverSqrtPi = 1.12837916709551257390f;
 
 __device__ inline float Sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 // The cumulative distribution function of the standard normal distribution.
@@ -82,6 +83,10 @@ __device__ inline float Apply(const Activation& a, float x) {
       return x - tanhf(x);
     case Activation::Kind::kCos:
       return cosf(x);
+    case Activation::Kind::kErf:
+      return erff(x);
+    case Activation::Kind::kFloor:
+      return floorf(x);
     case Activation::Kind::kLog:
       return logf(x);
     case Activation::Kind::kReciprocal:
@@ -157,10 +162,13 @@ __device__ inline float Derivative(const Activation& a, float at) {
       return tanhf(at) * tanhf(at);
     case Activation::Kind::kCos:
       return -sinf(at);
+    case Activation::Kind::kErf:
+      return kTwoOverSqrtPi * expf(-at * at);
     case Activation::Kind::kLog:
       return expf(-at);
     case Activation::Kind::kReciprocal:
       return -at * at;
+    case Activation::Kind::kFloor:
     case Activation::Kind::kSign:
       return 0;
     case Activation::Kind::kSin:

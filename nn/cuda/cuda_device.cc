@@ -95,6 +95,8 @@ constexpr KnownKernel kKnownKernels[] = {
     {"ELU", cuda::CreateActivationKernel},
     {"EinsumDense", cuda::CreateEinsumDenseKernel},
     {"Embedding", cuda::CreateEmbeddingKernel},
+    {"Erf", cuda::CreateActivationKernel},
+    {"Floor", cuda::CreateActivationKernel},
     {"GRU", cuda::CreateRecurrentKernel},
     {"GaussianDropout", cuda::CreateGaussianNoiseKernel},
     {"GaussianNoise", cuda::CreateGaussianNoiseKernel},

@@ -44,9 +44,13 @@ bool IsOfKeras2(const std::string& class_name, const std::string& argument) {
   return argument == "sparse" && class_name == "Embedding";
 }
 
+const char* ModuleOf(const std::string& class_name) {
+  if (!FindOperation(class_name).has_value()) return "keras.layers";
+  return class_name == "Erf" ? "keras.src.ops.math" : "keras.src.ops.numpy";
+}
+
 json LayerObject(const std::string& class_name, json config) {
-  const bool is_operation = FindOperation(class_name).has_value();
-  return {{"module", is_operation ? "keras.src.ops.numpy" : "keras.layers"},
+  return {{"module", ModuleOf(class_name)},
           {"class_name", class_name},
           {"config", std::move(config)},
           {"registered_name", nullptr}};
@@ -62,6 +66,13 @@ absl::Status Translate(const proto::LayerSpec& layer, const std::string& class_n
           "layer '", layer.name(), "' (", layer.class_name(),
           "): Keras 3 has no hard_sigmoid of Keras 2, so the exported model would compute "
           "something else"));
+    }
+    const bool is_activation = absl::EndsWith(argument, "activation");
+    if (is_activation && (value == "erf" || value == "floor")) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("layer '", layer.name(), "' (", layer.class_name(),
+                       "): Keras has no activation '", value.get<std::string>(), "'; a layer ",
+                       value == "erf" ? "Erf" : "Floor", " computes it"));
     }
     const bool is_layer =
         (argument == "layer" || argument == "backward_layer" || argument == "cell") &&
@@ -139,12 +150,14 @@ class Config {
     }
   }
 
-  // In a Sequential model each layer is called once, without arguments.
+  // In a Sequential model each layer is called once, without arguments. Keras's operations are no
+  // layers there.
   bool IsChain() const {
     bool is_chain = spec_.sequential();
     for (const proto::LayerSpec& layer : spec_.layers()) {
       is_chain = is_chain && layer.shares().empty() && !layer.infers() &&
-                 layer.class_name() != "MultiHeadAttention";
+                 layer.class_name() != "MultiHeadAttention" &&
+                 !FindOperation(layer.class_name()).has_value();
     }
     return is_chain;
   }

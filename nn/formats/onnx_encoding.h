@@ -23,7 +23,7 @@ std::optional<OnnxEncoding> FindOnnxEncoding(const onnx::NodeProto& node, const 
 // Reads an encoding. The inputs of the call are its input and its table, if it has one.
 OnnxOutputs ReadOnnxEncoding(const OnnxCall& call, const OnnxEncoding& encoding);
 
-// LabelEncoder is a StringLookup. Floor and Equal are only read as parts of an encoding.
+// LabelEncoder is a StringLookup. Equal is only read as a part of an encoding.
 OnnxOutputs ReadOnnxLabelEncoder(const OnnxCall& call);
 OnnxOutputs ReadOnnxPartOfEncoding(const OnnxCall& call);
 

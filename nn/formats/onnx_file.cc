@@ -225,12 +225,8 @@ class Writer final : public GraphWriter {
         return graph_.Add("LogSoftmax", {x}, {{"axis", int64_t{-1}}});
       case Kind::kMish:
         return graph_.Add("Mul", {x, graph_.Add("Tanh", {graph_.Add("Softplus", {x})})});
-      case Kind::kSparsePlus: {
-        // ((x, clipped to [-1, 1]) + 1)^2 / 4 + max(x - 1, 0)
-        const std::string half = graph_.Add("HardSigmoid", {x}, {{"alpha", 0.5f}, {"beta", 0.5f}});
-        const std::string above = graph_.Add("Relu", {graph_.Add("Sub", {x, graph_.Scalar(1)})});
-        return graph_.Add("Add", {graph_.Add("Mul", {half, half}), above});
-      }
+      case Kind::kSparsePlus:
+        return SparsePlus(x);
       case Kind::kSquareplus: {
         const std::string square = graph_.Add("Add", {graph_.Add("Mul", {x, x}), graph_.Scalar(4)});
         const std::string sum = graph_.Add("Add", {x, graph_.Add("Sqrt", {square})});
@@ -239,6 +235,8 @@ class Writer final : public GraphWriter {
       case Kind::kTanhShrink:
         return graph_.Add("Sub", {x, graph_.Add("Tanh", {x})});
       case Kind::kCos:
+      case Kind::kErf:
+      case Kind::kFloor:
       case Kind::kLog:
       case Kind::kReciprocal:
       case Kind::kSign:
@@ -247,6 +245,13 @@ class Writer final : public GraphWriter {
         return graph_.Add(activation.operation_name(), {x});
     }
     return x;
+  }
+
+  // ((x, clipped to [-1, 1]) + 1)^2 / 4 + max(x - 1, 0)
+  std::string SparsePlus(const std::string& x) {
+    const std::string half = graph_.Add("HardSigmoid", {x}, {{"alpha", 0.5f}, {"beta", 0.5f}});
+    const std::string above = graph_.Add("Relu", {graph_.Add("Sub", {x, graph_.Scalar(1)})});
+    return graph_.Add("Add", {graph_.Add("Mul", {half, half}), above});
   }
 
   std::string Clip(const std::string& x, float smallest, float largest) {

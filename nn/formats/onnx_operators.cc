@@ -381,8 +381,14 @@ OnnxOutputs ReadOnnxActivation(const OnnxCall& call) {
   }
   const std::string place = call.LayerName(0);
   static const auto* const kLayers =
-      new std::set<std::string>{"Cos", "Log", "Reciprocal", "Sign", "Sin", "Sqrt"};
+      new std::set<std::string>{"Cos", "Erf", "Floor", "Log", "Reciprocal", "Sign", "Sin", "Sqrt"};
   if (kLayers->count(op) > 0) return Elementwise(call, value, op, OnnxArguments(), place);
+  if (op == "Ceil") {  // -floor(-x)
+    CAIRN_ASSIGN_OR_RETURN(const auto negative, Rescale(call, std::move(value), -1, 0));
+    CAIRN_ASSIGN_OR_RETURN(const auto floor,
+                           Elementwise(call, negative[0], "Floor", OnnxArguments(), place));
+    return Rescale(call, floor[0], -1, 0);
+  }
   if (op == "LeakyRelu") {
     const float slope = node.Float("alpha", 0.01f);
     return Elementwise(call, value, "LeakyReLU", OnnxArguments().Number("negative_slope", slope),

@@ -221,12 +221,8 @@ class Writer final : public GraphWriter {
         return graph_.Add("LogSoftmax", {x});
       case Kind::kMish:
         return Multiply(x, graph_.Add("Tanh", {graph_.Add("Softplus", {x})}));
-      case Kind::kSparsePlus: {
-        // ((x, clipped to [-1, 1]) + 1)^2 / 4 + max(x - 1, 0)
-        const std::string half = HardSigmoid(x, 0.5f);
-        return Add(Multiply(half, half),
-                   graph_.Add("Relu", {graph_.Add("Sub", {x, graph_.Scalar(1)})}));
-      }
+      case Kind::kSparsePlus:
+        return SparsePlus(x);
       case Kind::kSquareplus: {
         const std::string root = graph_.Add("Sqrt", {Add(Multiply(x, x), graph_.Scalar(4))});
         return Multiply(Add(x, root), graph_.Scalar(0.5f));
@@ -234,6 +230,8 @@ class Writer final : public GraphWriter {
       case Kind::kTanhShrink:
         return graph_.Add("Sub", {x, graph_.Add("Tanh", {x})});
       case Kind::kCos:
+      case Kind::kErf:
+      case Kind::kFloor:
       case Kind::kLog:
       case Kind::kReciprocal:
       case Kind::kSign:
@@ -242,6 +240,13 @@ class Writer final : public GraphWriter {
         return graph_.Add(activation.operation_name(), {x});
     }
     return x;
+  }
+
+  // ((x, clipped to [-1, 1]) + 1)^2 / 4 + max(x - 1, 0)
+  std::string SparsePlus(const std::string& x) {
+    const std::string half = HardSigmoid(x, 0.5f);
+    const std::string above = graph_.Add("Relu", {graph_.Add("Sub", {x, graph_.Scalar(1)})});
+    return Add(Multiply(half, half), above);
   }
 
   std::string Clip(const std::string& x, float smallest, float largest) {

@@ -84,6 +84,8 @@ constexpr const char* kUnknownToTfjs[] = {"ActivityRegularization",
                                           "DepthwiseConv1D",
                                           "Discretization",
                                           "EinsumDense",
+                                          "Erf",
+                                          "Floor",
                                           "GlobalAveragePooling3D",
                                           "GlobalMaxPooling3D",
                                           "GroupNormalization",
@@ -154,10 +156,10 @@ bool IsRecurrent(const std::string& class_name) {
   return class_name == "SimpleRNN" || class_name == "LSTM" || class_name == "GRU";
 }
 
-// Activations of Keras 3 that TF.js has under no name.
+// Activations that TF.js has under no name.
 constexpr const char* kActivationsUnknownToTfjs[] = {
-    "hard_silu",   "hard_swish",  "hard_tanh",      "hard_shrink", "soft_shrink",
-    "log_sigmoid", "sparse_plus", "sparse_sigmoid", "squareplus",  "tanh_shrink"};
+    "hard_silu",   "hard_swish",     "hard_tanh",  "hard_shrink", "soft_shrink", "log_sigmoid",
+    "sparse_plus", "sparse_sigmoid", "squareplus", "tanh_shrink", "erf",         "floor"};
 
 // Translates the arguments of a layer or, recursively, of a wrapped layer.
 absl::Status TranslateArguments(const proto::LayerSpec& layer, const std::string& class_name,
@@ -173,7 +175,7 @@ absl::Status TranslateArguments(const proto::LayerSpec& layer, const std::string
     if (argument == "activation" && value == "silu") value = "swish";
     if (argument == "activation" && value == "celu") value = "elu";
     for (const char* unknown : kActivationsUnknownToTfjs) {
-      if (value == unknown) return Refuse(layer, unknown);
+      if (absl::EndsWith(argument, "activation") && value == unknown) return Refuse(layer, unknown);
     }
     if (value == "hard_sigmoid") return Refuse(layer, "hard_sigmoid of Keras 3");
     if (value == "hard_sigmoid_keras2") value = "hard_sigmoid";

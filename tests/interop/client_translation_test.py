@@ -42,8 +42,8 @@ def layer_of(name, function):
 
 
 LAYERS = {name: layer_of(name, function) for name, function in {
-    "Cos": tf.cos, "Log": tf.math.log, "Reciprocal": tf.math.reciprocal, "Sign": tf.sign, "Sin": tf.sin,
-    "Sqrt": tf.sqrt}.items()}
+    "Cos": tf.cos, "Erf": tf.math.erf, "Floor": tf.floor, "Log": tf.math.log,
+    "Reciprocal": tf.math.reciprocal, "Sign": tf.sign, "Sin": tf.sin, "Sqrt": tf.sqrt}.items()}
 WEIGHT = [[0.5, -2.0, 1.0, 3.0]] * 3 + [[1.0, 0.25, -1.0, 0.0]]
 X = np.array([[0.0, 0.5, -0.0, 2.0], [1.0, -1.0, 3.0, -2.5], [1e-12, 1e-5, 0.3, 7.0]], np.float32)
 POSITIVE = np.abs(X)
@@ -177,7 +177,9 @@ class Translations(unittest.TestCase):
         self.assertEqual(set(tracing._FUNCTIONS) - names, set())
         unary = {name: getattr(tf, name, None) or getattr(tf.math, name) for name in (
             "abs", "square", "exp", "negative", "sign", "sin", "cos", "sinh", "cosh", "tanh", "sigmoid",
-            "identity", "zeros_like", "ones_like", "expm1", "softplus")}
+            "identity", "zeros_like", "ones_like", "expm1", "softplus", "erf",
+            "floor")}
+        unary["ceil"] = tf.math.ceil
         unary.update({name: getattr(tf.nn, name) for name in (
             "relu", "relu6", "elu", "selu", "softsign", "silu", "gelu", "leaky_relu", "softmax",
             "log_softmax")})

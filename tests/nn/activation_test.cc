@@ -37,12 +37,14 @@ TEST(ActivationTest, AnOutputThatHidesItsInputDoesNotGiveTheDerivative) {
 }
 
 TEST(ActivationTest, OperationsAreFoundByTheirClass) {
-  for (const char* name : {"Cos", "Log", "Reciprocal", "Sign", "Sin", "Sqrt"}) {
+  for (const char* name : {"Cos", "Erf", "Floor", "Log", "Reciprocal", "Sign", "Sin", "Sqrt"}) {
     EXPECT_STREQ(FindOperation(name)->operation_name(), name);
   }
   EXPECT_FALSE(FindOperation("Tan").has_value());
   EXPECT_STREQ(ParseActivation("tanh")->operation_name(), "");
+  EXPECT_STREQ(ParseActivation("erf")->operation_name(), "Erf");
   EXPECT_FALSE(FindOperation("Sin")->differentiates_from_output());
+  EXPECT_FALSE(FindOperation("Erf")->differentiates_from_output());
 }
 
 }  // namespace

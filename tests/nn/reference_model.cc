@@ -57,6 +57,10 @@ double Apply(const Activation& a, double x) {
       return x - std::tanh(x);
     case Kind::kCos:
       return std::cos(x);
+    case Kind::kErf:
+      return std::erf(x);
+    case Kind::kFloor:
+      return std::floor(x);
     case Kind::kLog:
       return std::log(x);
     case Kind::kReciprocal:

@@ -20,7 +20,7 @@ _FUNCTIONS = {
     "Celu": ("celu", {"alpha": 1.0}), "Squareplus": ("squareplus", {"b": 4}),
     "SoftShrink": ("soft_shrink", {"threshold": 0.5}),
     "HardShrink": ("hard_shrink", {"threshold": 0.5}),
-    **{name: (name, {}) for name in ("Cos", "Log", "Reciprocal", "Sign", "Sin", "Sqrt")},
+    **{name: (name, {}) for name in ("Cos", "Erf", "Log", "Reciprocal", "Sign", "Sin", "Sqrt")},
 }
 _EPSILON = 1e-7  # keras.config.epsilon(), by which losses keep their logarithms finite.
 
@@ -107,6 +107,14 @@ def _whole_power(op, base, exponent):
 
 def _absolute(op, tensor):
     return op.times(tensor, op.apply("Sign", tensor))
+
+
+def _floor(op, tensor):
+    return op.as_whole(op.apply("Floor", tensor), True)
+
+
+def _ceil(op, tensor):
+    return op.as_whole(op.rescale(_floor(op, op.rescale(tensor, -1.0)), -1.0), True)
 
 
 def _divide_no_nan(op):
@@ -567,6 +575,7 @@ _FAMILIES = {
     "Maximum": (_of_two("larger"), ()), "Minimum": (_of_two("smaller"), ()),
     **dict.fromkeys(("Square", "Power"), (_power, ())),
     **dict.fromkeys(("Abs", "Absolute"), (_of_one(_absolute), ())),
+    "Floor": (_of_one(_floor), ()), "Ceil": (_of_one(_ceil), ()),
     "Negative": (_of_one(lambda op, x: op.rescale(x, -1.0)), ()),
     "Rsqrt": (_of_one(lambda op, x: op.apply("Reciprocal", op.apply("Sqrt", x))), ()),
     **{kind: (_of_one(lambda op, x, base=base: op.rescale(op.apply("Log", x), 1 / math.log(base))), ())

@@ -517,7 +517,7 @@ _REDUCTIONS = ("mean", "sum", "max", "min")
 _FUNCTIONS = {
     **{name: _of(name) for name in (
         "abs", "square", "sqrt", "rsqrt", "exp", "expm1", "log", "log1p", "sign", "sin", "cos", "sinh",
-        "cosh", "tanh",
+        "cosh", "tanh", "erf", "floor", "ceil",
         "sigmoid", "relu", "relu6", "softplus", "softsign", "elu", "selu", "reciprocal",
         "logical_not")},
     **{name: _of(name, 2) for name in (

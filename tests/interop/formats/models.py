@@ -40,7 +40,7 @@ def operations():
     i = keras.Input((6,))
     positive = L.Dense(3, activation="softplus")(i)
     return keras.Model(i, L.Concatenate()([getattr(keras.ops, each)(positive) for each in (
-        "cos", "log", "reciprocal", "sign", "sin", "sqrt")]))
+        "cos", "erf", "floor", "log", "reciprocal", "sign", "sin", "sqrt")]))
 
 
 def merges():

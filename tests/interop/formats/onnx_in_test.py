@@ -100,7 +100,8 @@ def batch_norm(g, name, x, channels):
 
 def activations(g):
     plain = ["Relu", "Sigmoid", "Tanh", "Softplus", "Softsign", "Elu", "Selu", "Exp", "HardSwish",
-             "Celu", "LeakyRelu", "ThresholdedRelu", "HardSigmoid", "Shrink", "Neg", "Identity"]
+             "Celu", "LeakyRelu", "ThresholdedRelu", "HardSigmoid", "Shrink", "Neg", "Identity",
+             "Erf", "Floor", "Ceil"]
     for op in plain:
         g.end(op, g.add(op, g.input(5)), 5)
     g.end("elu_slope", g.add("Elu", g.input(5), alpha=.5), 5)

@@ -16,7 +16,7 @@ std::vector<Activation> AllActivations() {
         "tanh",        "softmax",     "softplus",    "softsign",   "elu",         "selu",
         "gelu",        "swish",       "exponential", "hard_swish", "hard_tanh",   "hard_shrink",
         "soft_shrink", "log_sigmoid", "log_softmax", "mish",       "sparse_plus", "sparse_sigmoid",
-        "squareplus",  "tanh_shrink"}) {
+        "squareplus",  "tanh_shrink", "erf",         "floor"}) {
     all.push_back(*ParseActivation(name));
   }
   return all;

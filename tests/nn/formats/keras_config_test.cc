@@ -62,5 +62,29 @@ TEST(KerasConfigTest, RefusesWhatKeras3DoesNotHave) {
               HasSubstr("layer 'd' (Dense): Keras 3 has no hard_sigmoid of Keras 2"));
 }
 
+TEST(KerasConfigTest, AnOperationOfASequentialModelMakesItAFunctionalOne) {
+  const auto spec =
+      ReadKerasJson(R"({"class_name": "Sequential", "config": {"name": "m", "layers": [
+      {"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 2]}},
+      {"class_name": "Erf", "config": {"name": "e"}},
+      {"class_name": "Floor", "config": {"name": "f"}}]}})");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  const auto written = nlohmann::json::parse(Written(*spec)->json);
+  EXPECT_EQ(written["class_name"], "Functional");
+  EXPECT_EQ(written["config"]["layers"][1]["module"], "keras.src.ops.math");
+  EXPECT_EQ(written["config"]["layers"][2]["module"], "keras.src.ops.numpy");
+}
+
+TEST(KerasConfigTest, RefusesOperationsAsActivations) {
+  const auto spec =
+      ReadKerasJson(R"({"class_name": "Sequential", "config": {"name": "m", "layers": [
+      {"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 2]}},
+      {"class_name": "Dense", "config": {"name": "d", "units": 1, "activation": "erf"}}]}})");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_THAT(
+      std::string(Written(*spec).status().message()),
+      HasSubstr("layer 'd' (Dense): Keras has no activation 'erf'; a layer Erf computes it"));
+}
+
 }  // namespace
 }  // namespace cairn::nn

@@ -11,10 +11,10 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(OnnxEncodingTest, RefusesTheOperatorsOfAnEncodingAlone) {
-  OnnxText floor({2});
-  floor.Node("name: 'f' op_type: 'Floor' input: 'x' output: 'y'");
-  EXPECT_THAT(floor.Layers(),
-              HasSubstr("node 'f' (Floor): is only read as a part of an encoding of categories"));
+  OnnxText equal({2});
+  equal.Node("name: 'e' op_type: 'Equal' input: ['x', 'x'] output: 'y'");
+  EXPECT_THAT(equal.Layers(),
+              HasSubstr("node 'e' (Equal): is only read as a part of an encoding of categories"));
 }
 
 // A graph of texts x and a LabelEncoder with these attributes.

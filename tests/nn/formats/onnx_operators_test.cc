@@ -36,6 +36,13 @@ TEST(OnnxOperatorsTest, AGemmBehindAFlattenHasItsRowsInTheOrderOfTheImage) {
   EXPECT_THAT(text.Read()->weights[4].values, ElementsAre(1, 4, 2, 5, 3, 6));
 }
 
+TEST(OnnxOperatorsTest, CeilIsTheNegativeOfTheFloorOfTheNegative) {
+  OnnxText text({2});
+  text.Node("op_type: 'Erf' input: 'x' output: 'a'");
+  text.Node("op_type: 'Ceil' input: 'a' output: 'y'");
+  EXPECT_EQ(text.Layers(), "Erf Rescaling Floor Rescaling");
+}
+
 TEST(OnnxOperatorsTest, RefusesWhatNoLayerComputes) {
   OnnxText quotient({2});
   quotient.Node("name: 'q' op_type: 'Div' input: ['x', 'x'] output: 'y'");

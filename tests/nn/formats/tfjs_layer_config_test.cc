@@ -67,6 +67,11 @@ TEST(TfjsLayerConfigTest, RefusesWhatTfjsWouldIgnore) {
   EXPECT_TRUE(Translate("Dense", R"({"activation": "log_softmax"})").ok());
   EXPECT_THAT(std::string(Translate("Dense", R"({"activation": "squareplus"})").status().message()),
               HasSubstr("layer 'n' (Dense): TF.js has no 'squareplus'"));
+  EXPECT_THAT(std::string(Translate("Activation", R"({"activation": "erf"})").status().message()),
+              HasSubstr("layer 'n' (Activation): TF.js has no 'erf'"));
+  EXPECT_FALSE(Translate("LSTM", R"({"recurrent_activation": "floor"})").ok());
+  EXPECT_THAT(std::string(Translate("Floor", "{}").status().message()),
+              HasSubstr("layer 'n' (Floor): TF.js has no 'Floor'"));
   EXPECT_FALSE(Translate("Conv2D", R"({"groups": 2})").ok());
 }
 

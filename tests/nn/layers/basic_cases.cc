@@ -78,7 +78,9 @@ std::vector<Case> DenseCases() {
                                  "sparse_plus",
                                  "sparse_sigmoid",
                                  "squareplus",
-                                 "tanh_shrink"}) {
+                                 "tanh_shrink",
+                                 "erf",
+                                 "floor"}) {
     cases.push_back(Between(
         std::string("DenseActivation_") + activation, "5",
         {"layer", "Dense", R"({"units": 6, "activation": ")" + std::string(activation) + R"("})"}));
@@ -92,7 +94,8 @@ std::vector<Case> DenseCases() {
 // Keras's operations, of positive numbers.
 std::vector<Case> OperationCases() {
   std::vector<Case> cases;
-  for (const char* operation : {"Cos", "Log", "Reciprocal", "Sign", "Sin", "Sqrt"}) {
+  for (const char* operation :
+       {"Cos", "Erf", "Floor", "Log", "Reciprocal", "Sign", "Sin", "Sqrt"}) {
     cases.push_back({std::string("Operation") + operation,
                      {{"input", "InputLayer", R"({"batch_shape": [null, 2, 5]})"},
                       {"before", "Dense", R"({"units": 4, "activation": "softplus"})"},
