@@ -41,12 +41,6 @@ absl::Status CheckResumeFrom(const proto::Job& job) {
                             "\" is a file, so that \"checkpoint\", \"best\" and "
                             "\"state\" have no meaning"));
   }
-  if (ResumesFromFile(job) && from.with_optimizer()) {
-    return Bad("resume_from.with_optimizer",
-               absl::StrCat("\"", from.name(),
-                            "\" is a file, which has no state of an optimizer that a job can "
-                            "continue; resume from a job, or leave it out"));
-  }
   if (from.best() && from.has_checkpoint()) {
     return Bad("resume_from.best", "conflicts with \"checkpoint\"; keep one of them");
   }

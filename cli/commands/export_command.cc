@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "absl/strings/str_cat.h"
 #include "cli/commands/command.h"
 #include "cli/commands/model_flags.h"
 #include "cli/model/job_files.h"
@@ -13,14 +14,20 @@ namespace {
 struct ExportFlags : ModelFlags {
   std::string output;
   bool with_preprocessing = false;
+  bool with_optimizer = false;
 };
 
 absl::StatusOr<int> Export(const ExportFlags& flags, const CommandContext& context) {
   CAIRN_ASSIGN_OR_RETURN(const nn::ExportFormat* const format,
                          ChooseExportFormat("--output", flags.output));
+  if (flags.with_optimizer && format->extension != std::string(".safetensors")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--with-optimizer: ", flags.output,
+                     " does not take the state of an optimizer; only .safetensors files do"));
+  }
   CAIRN_ASSIGN_OR_RETURN(const FoundSource found, FindSource(flags.Choice(context)));
-  CAIRN_ASSIGN_OR_RETURN(TrainedModel model,
-                         ReadTrainedModel(found.source.get(), flags.job, flags.checkpoint));
+  const auto read = flags.with_optimizer ? ReadModelWithOptimizer : ReadTrainedModel;
+  CAIRN_ASSIGN_OR_RETURN(TrainedModel model, read(found.source.get(), flags.job, flags.checkpoint));
   CAIRN_RETURN_IF_ERROR(
       CheckExportOverwritesNone("--output", *format, flags.output, model.plan.job()));
   CAIRN_RETURN_IF_ERROR(SelectModel(flags.model, &model));
@@ -60,6 +67,9 @@ Command MakeExportCommand() {
         "--with-preprocessing", &flags->with_preprocessing,
         "Add layers that scale, standardize and encode the inputs as the job does, so that "
         "the exported model takes the values of the files");
+    set->AddBool("--with-optimizer", &flags->with_optimizer,
+                 "Add the state of the optimizer to a .safetensors file: its slots as "
+                 "optimizer/SLOT/WEIGHT, and the number of its updates as optimizer/updates");
     flags->AddModel(set);
     flags->AddCheckpoint(set);
     flags->AddJson(set);

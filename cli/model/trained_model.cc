@@ -118,6 +118,16 @@ absl::StatusOr<proto::Manifest> ChooseCheckpoint(JobSource* source,
   return *list.manifests().rbegin();
 }
 
+// A variable of the plan without its values, under its name in files.
+nn::NamedTensor Described(const proto::JobPlan& plan, int i) {
+  const auto& variable = plan.partition().variables(i);
+  const auto& names = plan.model().weight_names();
+  nn::NamedTensor tensor;
+  tensor.name = i < names.size() ? names[i] : variable.name();
+  tensor.shape.assign(variable.shape().begin(), variable.shape().end());
+  return tensor;
+}
+
 }  // namespace
 
 std::string TrainedModel::Title() const {
@@ -152,6 +162,30 @@ absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::stri
                                               const CheckpointChoice& choice) {
   CAIRN_ASSIGN_OR_RETURN(TrainedModel model, FindTrainedModel(source, job, choice));
   CAIRN_ASSIGN_OR_RETURN(model.variables, source->ReadVariables(model.plan, model.checkpoint));
+  return model;
+}
+
+absl::StatusOr<TrainedModel> ReadModelWithOptimizer(JobSource* source, const std::string& job,
+                                                    const CheckpointChoice& choice) {
+  CAIRN_ASSIGN_OR_RETURN(TrainedModel model, FindTrainedModel(source, job, choice));
+  if (!nn::PartNames(model.plan.model()).empty()) {
+    return absl::InvalidArgumentError(
+        "--with-optimizer: the job has several models, whose optimizers are not exported");
+  }
+  CAIRN_ASSIGN_OR_RETURN(auto states, source->ReadStates(model.plan, model.checkpoint));
+  int64_t updates = 0;
+  for (size_t i = 0; i < states.size(); ++i) {
+    cluster::VariableState& state = states[i];
+    updates = std::max(updates, state.version);
+    for (size_t slot = 0; slot < state.slots.size(); ++slot) {
+      nn::NamedTensor tensor = Described(model.plan, static_cast<int>(i));
+      tensor.name = absl::StrCat(kOptimizerPrefix, state.slots[slot], "/", tensor.name);
+      tensor.values = std::move(state.slot_values[slot]);
+      model.optimizer.push_back(std::move(tensor));
+    }
+    model.variables.push_back(std::move(state.values));
+  }
+  model.optimizer.push_back({kUpdatesName, {}, {static_cast<float>(updates)}});
   return model;
 }
 
@@ -226,17 +260,12 @@ absl::StatusOr<const nn::ExportFormat*> ChooseExportFormat(const std::string& fl
 
 absl::StatusOr<std::string> ExportModel(const TrainedModel& model, const nn::ExportFormat& format,
                                         const std::string& output) {
-  const auto& partition = model.plan.partition();
-  const auto& names = model.plan.model().weight_names();
   std::vector<nn::NamedTensor> tensors;
-  for (int i = 0; i < partition.variables_size(); ++i) {
-    const auto& variable = partition.variables(i);
-    nn::NamedTensor tensor;
-    tensor.name = i < names.size() ? names[i] : variable.name();
-    tensor.shape.assign(variable.shape().begin(), variable.shape().end());
-    tensor.values = model.variables[i];
-    tensors.push_back(std::move(tensor));
+  for (int i = 0; i < model.plan.partition().variables_size(); ++i) {
+    tensors.push_back(Described(model.plan, i));
+    tensors.back().values = model.variables[i];
   }
+  tensors.insert(tensors.end(), model.optimizer.begin(), model.optimizer.end());
   CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> contents,
                          format.write(model.plan.model(), tensors));
   // Before the files, so that an error names the folder.

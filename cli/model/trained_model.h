@@ -13,12 +13,19 @@
 
 namespace cairn::cli {
 
+// Names of weights in a file that are the state of an optimizer: "optimizer/updates", the number of
+// its updates, and "optimizer/SLOT/WEIGHT" for each slot of each weight that it trains.
+inline constexpr char kOptimizerPrefix[] = "optimizer/";
+inline constexpr char kUpdatesName[] = "optimizer/updates";
+
 // A job's model with the values of one checkpoint.
 struct TrainedModel {
   proto::JobPlan plan;
   proto::Manifest checkpoint;
   // For each of plan.partition's variables its elements; empty if they were not read.
   std::vector<std::vector<float>> variables;
+  // The state of the optimizer, if it was read: for an export of weights.
+  std::vector<nn::NamedTensor> optimizer;
   // One of the job's several models, whose plan this is; empty: the job's only one, or all.
   std::string part;
   // The model file that it was read from (file_model.h); empty: it is a job's.
@@ -50,6 +57,11 @@ absl::StatusOr<TrainedModel> FindTrainedModel(JobSource* source, const std::stri
 // The same, with the variables.
 absl::StatusOr<TrainedModel> ReadTrainedModel(JobSource* source, const std::string& job,
                                               const CheckpointChoice& choice);
+// The same, with the state of the optimizer. The variables have the values that training continues
+// with, also where their average is the trained model (use_ema). InvalidArgument: the job has
+// several models.
+absl::StatusOr<TrainedModel> ReadModelWithOptimizer(JobSource* source, const std::string& job,
+                                                    const CheckpointChoice& choice);
 
 // Chooses one of the models of the job: afterwards the plan is that of a job of this model alone.
 // If the job has one model, `name` is empty. InvalidArgument begins with "--model".

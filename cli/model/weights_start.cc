@@ -1,16 +1,20 @@
 #include "cli/model/weights_start.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "cli/model/model_weights.h"
+#include "cli/model/trained_model.h"
 #include "common/status_macros.h"
+#include "job/model_program.h"
 #include "nn/formats/imported_model.h"
 #include "nn/model.h"
 #include "nn/tensor.h"
@@ -20,6 +24,8 @@ namespace {
 
 // More names than this are counted.
 constexpr size_t kNamesMax = 5;
+
+constexpr float kUpdatesMax = 9e18f;
 
 std::string SomeOf(const std::vector<std::string>& names) {
   if (names.size() <= kNamesMax) return absl::StrJoin(names, ", ");
@@ -167,44 +173,167 @@ class Matching {
   std::vector<int> places_;
 };
 
-}  // namespace
-
-absl::StatusOr<WarmStart> StartFromFile(const std::string& file, const SubmittedModel& submitted,
-                                        uint64_t seed) {
-  CAIRN_ASSIGN_OR_RETURN(const auto created, nn::Model::Create(submitted.spec));
-  const nn::Model& model = *created;
+absl::StatusOr<std::vector<nn::NamedTensor>> ReadWeights(const std::string& file) {
   CAIRN_ASSIGN_OR_RETURN(nn::ImportedModel imported, ReadImportedModel(file));
-  if (imported.weights.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        file,
-        " has an architecture without weights; .keras, .h5 and .onnx files, TF.js layers "
-        "models and TensorFlow checkpoints have weights"));
-  }
-  Matching matching(model, imported.weights, !submitted.weights.empty());
+  if (!imported.weights.empty()) return std::move(imported.weights);
+  return absl::InvalidArgumentError(absl::StrCat(
+      file,
+      " has an architecture without weights; .keras, .h5 and .onnx files, TF.js layers "
+      "models and TensorFlow checkpoints have weights"));
+}
+
+// Takes values out of `weights`, and leaves their names.
+absl::StatusOr<WarmStart> StartFromWeights(const std::string& file, const nn::Model& model,
+                                           const SubmittedModel& submitted, uint64_t seed,
+                                           std::vector<nn::NamedTensor>* weights,
+                                           std::vector<std::string>* names = nullptr) {
+  Matching matching(model, *weights, !submitted.weights.empty());
   if (absl::Status fits = matching.Run(); !fits.ok()) return AtModelFile(file, fits);
   WarmStart warm;
   warm.from = file;
-  for (size_t i = 0; i < imported.weights.size(); ++i) {
-    if (!matching.taken(i)) warm.left.push_back(imported.weights[i].name);
+  for (size_t i = 0; i < weights->size(); ++i) {
+    if (!matching.taken(i)) warm.left.push_back((*weights)[i].name);
   }
   for (size_t i = 0; i < model.variables().size(); ++i) {
     const int place = matching.places()[i];
+    if (names != nullptr) names->push_back(place < 0 ? "" : (*weights)[place].name);
     if (place < 0) {
       warm.fresh.push_back(model.variables()[i].name);
       warm.variables.push_back(FreshValues(model.variables()[i], submitted, i, seed));
       continue;
     }
-    if (absl::Status numbers = ExpectNumbers(imported.weights[place]); !numbers.ok()) {
+    if (absl::Status numbers = ExpectNumbers((*weights)[place]); !numbers.ok()) {
       return AtModelFile(file, numbers);
     }
-    warm.variables.push_back(std::move(imported.weights[place].values));
+    warm.variables.push_back(std::move((*weights)[place].values));
     ++warm.taken;
   }
   return warm;
 }
 
+// The state of an optimizer in a file: the weight "optimizer/updates", the number of updates, and
+// "optimizer/SLOT/WEIGHT" for each slot of each weight that it trains.
+class OptimizerState {
+ public:
+  // Takes its tensors out of `weights`. InvalidArgument: there is none.
+  static absl::StatusOr<OptimizerState> TakeFrom(std::vector<nn::NamedTensor>* weights) {
+    OptimizerState state;
+    std::vector<nn::NamedTensor> others;
+    for (nn::NamedTensor& weight : *weights) {
+      if (!absl::StartsWith(weight.name, kOptimizerPrefix)) {
+        others.push_back(std::move(weight));
+      } else if (weight.name == kUpdatesName) {
+        if (weight.values.size() != 1 ||
+            !(weight.values[0] >= 0 && weight.values[0] < kUpdatesMax)) {
+          return absl::InvalidArgumentError(
+              absl::StrCat(kUpdatesName, " is not a number of updates"));
+        }
+        state.updates_ = static_cast<int64_t>(weight.values[0]);
+      } else {
+        const std::string name = weight.name;
+        state.slots_[name] = std::move(weight);
+      }
+    }
+    if (state.updates_ < 0) {
+      return absl::InvalidArgumentError(absl::StrCat("it has no state of an optimizer (",
+                                                     kUpdatesName, "); leave with_optimizer out"));
+    }
+    *weights = std::move(others);
+    return state;
+  }
+
+  int64_t updates() const { return updates_; }
+
+  absl::StatusOr<std::vector<float>> TakeSlot(const std::string& slot, const std::string& weight,
+                                              const nn::Shape& shape,
+                                              const std::string& optimizer) {
+    const std::string name = absl::StrCat(kOptimizerPrefix, slot, "/", weight);
+    const auto found = slots_.extract(name);
+    if (found.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "it lacks ", name, ", which ", optimizer,
+          " keeps; use the same arguments of the optimizer, or leave with_optimizer out"));
+    }
+    const nn::NamedTensor& tensor = found.mapped();
+    if (tensor.shape != shape) {
+      return absl::InvalidArgumentError(absl::StrCat(name, " has the shape ",
+                                                     nn::ShapeText(tensor.shape), ", expected ",
+                                                     nn::ShapeText(shape)));
+    }
+    CAIRN_RETURN_IF_ERROR(ExpectNumbers(tensor));
+    return tensor.values;
+  }
+
+  // InvalidArgument: slots are left, of another optimizer.
+  absl::Status ExpectAllTaken(const std::string& optimizer) const {
+    if (slots_.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it has ", slots_.begin()->first, ", which ", optimizer,
+        " does not keep; use the same arguments of the optimizer, or leave with_optimizer out"));
+  }
+
+ private:
+  int64_t updates_ = -1;
+  std::map<std::string, nn::NamedTensor> slots_;  // By name.
+};
+
+absl::StatusOr<WarmStart> AddOptimizer(const proto::Job& job, const nn::Model& model,
+                                       const SubmittedModel& submitted,
+                                       const std::vector<std::string>& names, OptimizerState state,
+                                       WarmStart warm) {
+  if (!warm.fresh.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it lacks ", SomeOf(warm.fresh),
+                     "; leave with_optimizer out to start from the other variables"));
+  }
+  CAIRN_ASSIGN_OR_RETURN(const job::VariableRules rules,
+                         job::VariableRules::Create(job, submitted.spec, model.variables()));
+  const std::string& optimizer = job.optimizer().name();
+  for (size_t i = 0; i < model.variables().size(); ++i) {
+    const nn::VariableSpec& variable = model.variables()[i];
+    cluster::VariableState& to = warm.states.emplace_back();
+    to.values = std::move(warm.variables[i]);
+    if (variable.update != nn::VariableSpec::Update::kFrozen) to.version = state.updates();
+    if (variable.update != nn::VariableSpec::Update::kOptimized) continue;
+    for (const char* const slot : rules.optimizers[rules.optimizer_of[i]]->slot_names()) {
+      to.slots.push_back(slot);
+      CAIRN_ASSIGN_OR_RETURN(to.slot_values.emplace_back(),
+                             state.TakeSlot(slot, names[i], variable.shape, optimizer));
+    }
+  }
+  CAIRN_RETURN_IF_ERROR(state.ExpectAllTaken(optimizer));
+  warm.variables.clear();
+  return warm;
+}
+
+absl::StatusOr<WarmStart> StartWithOptimizer(const std::string& file, const proto::Job& job,
+                                             const SubmittedModel& submitted) {
+  CAIRN_ASSIGN_OR_RETURN(const auto model, nn::Model::Create(submitted.spec));
+  CAIRN_ASSIGN_OR_RETURN(std::vector<nn::NamedTensor> weights, ReadWeights(file));
+  auto state = OptimizerState::TakeFrom(&weights);
+  if (!state.ok()) return AtModelFile(file, state.status());
+  std::vector<std::string> names;
+  CAIRN_ASSIGN_OR_RETURN(WarmStart warm,
+                         StartFromWeights(file, *model, submitted, job.seed(), &weights, &names));
+  auto with = AddOptimizer(job, *model, submitted, names, *std::move(state), std::move(warm));
+  if (!with.ok()) return AtModelFile(file, with.status());
+  return with;
+}
+
+}  // namespace
+
+absl::StatusOr<WarmStart> StartFromFile(const std::string& file, const SubmittedModel& submitted,
+                                        uint64_t seed) {
+  CAIRN_ASSIGN_OR_RETURN(const auto created, nn::Model::Create(submitted.spec));
+  CAIRN_ASSIGN_OR_RETURN(std::vector<nn::NamedTensor> weights, ReadWeights(file));
+  return StartFromWeights(file, *created, submitted, seed, &weights);
+}
+
 absl::StatusOr<WarmStart> ReadWeightsStart(const proto::Job& job, const SubmittedModel& submitted) {
-  auto warm = StartFromFile(job.resume_from().name(), submitted, job.seed());
+  const std::string& file = job.resume_from().name();
+  const bool with_optimizer = job.resume_from().with_optimizer();
+  auto warm = with_optimizer ? StartWithOptimizer(file, job, submitted)
+                             : StartFromFile(file, submitted, job.seed());
   if (!warm.ok()) return AtResumeFrom(warm.status());
   return warm;
 }

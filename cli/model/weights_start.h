@@ -15,6 +15,9 @@ namespace cairn::cli {
 // NotFound: no such file. InvalidArgument, which starts with "resume_from" and names the layers:
 // the file has only a part of a layer or another shape, two layers match the same layer of the
 // file, a frozen layer would have random values, or no layer matches.
+//
+// With resume_from.with_optimizer all variables must be there, and the state of the optimizer as
+// `cairn export --with-optimizer` names it (trained_model.h).
 absl::StatusOr<WarmStart> ReadWeightsStart(const proto::Job& job, const SubmittedModel& submitted);
 
 // The same for any model file and seed. Errors start with the file's name.

@@ -202,5 +202,34 @@ TEST(TrainedModelTest, ExportIsReadBackWithTheImportedNames) {
   EXPECT_EQ(read->weights[1].values, ExampleValues()[1]);
 }
 
+TEST(TrainedModelTest, TheStateOfTheOptimizerIsExportedUnderTheNamesOfTheWeights) {
+  FakeSource source = ThreeEpochs();
+  source.plan.mutable_job()->set_name("young");
+  for (const char* name : {"dense/kernel", "dense/bias"}) {
+    proto::PartitionMap::Variable* variable = source.plan.mutable_partition()->add_variables();
+    variable->set_name(name);
+    variable->add_shape(2);
+    source.plan.mutable_model()->add_weight_names(std::string("there/") + name);
+  }
+  source.states = {
+      {.values = {1, 2}, .version = 30, .slots = {"momentum"}, .slot_values = {{3, 4}}},
+      {.values = {5, 6}}};  // Frozen.
+  const auto model = ReadModelWithOptimizer(&source, "young", 0);
+  ASSERT_TRUE(model.ok()) << model.status();
+  ASSERT_EQ(model->optimizer.size(), 2u);
+  EXPECT_EQ(model->optimizer[0].name, "optimizer/momentum/there/dense/kernel");
+  EXPECT_EQ(model->optimizer[0].values, std::vector<float>({3, 4}));
+  EXPECT_EQ(model->optimizer[1].name, "optimizer/updates");
+  EXPECT_EQ(model->optimizer[1].values, std::vector<float>({30}));
+  const std::string file = testing::TempDir() + "/trained_model_test.safetensors";
+  const auto* const format = ChooseExportFormat("--output", file).value();
+  ASSERT_EQ(ExportModel(*model, *format, file).value(), file);
+  const std::string text = ReadFile(file).value();
+  for (const char* name : {"\"there/dense/bias\"", "\"optimizer/momentum/there/dense/kernel\"",
+                           "\"optimizer/updates\""}) {
+    EXPECT_THAT(text, HasSubstr(name));
+  }
+}
+
 }  // namespace
 }  // namespace cairn::cli

@@ -234,5 +234,95 @@ TEST_F(WeightsStartTest, FilesWithoutWeightsOrNumbersAreRefused) {
   EXPECT_EQ(ReadWeightsStart(job, Transfer()).status().code(), absl::StatusCode::kNotFound);
 }
 
+// A model of one Dense layer, of which the file has the weights and the state of SGD with momentum.
+class OptimizerStartTest : public WeightsStartTest {
+ protected:
+  OptimizerStartTest() {
+    model_.spec = nn::ReadKerasJson(Sequential("m", {Dense("dense", 2)}).dump()).value();
+  }
+  proto::Job WithOptimizer(const std::vector<Weight>& weights, float updates = 6) {
+    proto::Job job = Resuming(weights, updates);
+    job.mutable_resume_from()->set_with_optimizer(true);
+    job.mutable_optimizer()->set_name("sgd");
+    job.mutable_optimizer()->set_momentum(0.9);
+    return job;
+  }
+  // All but one of the weights.
+  std::vector<Weight> Without(const std::string& name) const {
+    std::vector<Weight> weights;
+    for (const Weight& weight : weights_) {
+      if (weight.name != name) weights.push_back(weight);
+    }
+    return weights;
+  }
+
+  // The values begin with 0, 8, 10, 18. The number of updates is the last one.
+  const std::vector<Weight> weights_ = {{"dense/kernel", {4, 2}},
+                                        {"dense/bias", {2}},
+                                        {"optimizer/momentum/dense/kernel", {4, 2}},
+                                        {"optimizer/momentum/dense/bias", {2}},
+                                        {"optimizer/updates", {}}};
+  SubmittedModel model_;
+};
+
+TEST_F(OptimizerStartTest, TheStateComesWithTheWeights) {
+  const auto warm = ReadWeightsStart(WithOptimizer(weights_), model_);
+  ASSERT_TRUE(warm.ok()) << warm.status();
+  ASSERT_EQ(warm->states.size(), 2u);
+  EXPECT_EQ(warm->states[0].values.front(), 0);
+  EXPECT_EQ(warm->states[0].version, 6);
+  EXPECT_THAT(warm->states[0].slots, ElementsAre("momentum"));
+  EXPECT_EQ(warm->states[0].slot_values[0].front(), 10);
+  EXPECT_EQ(warm->states[1].slot_values[0], std::vector<float>({18, 19}));
+  EXPECT_THAT(WarmStartNotes(*warm),
+              ElementsAre(HasSubstr("takes 2 variables and the optimizer's state from")));
+}
+
+TEST_F(OptimizerStartTest, WithoutItTheWeightsAloneAreTaken) {
+  proto::Job job = WithOptimizer(weights_);
+  job.mutable_resume_from()->clear_with_optimizer();
+  const auto warm = ReadWeightsStart(job, model_);
+  ASSERT_TRUE(warm.ok()) << warm.status();
+  EXPECT_TRUE(warm->states.empty());
+  EXPECT_EQ(warm->variables[1], std::vector<float>({8, 9}));
+}
+
+TEST_F(OptimizerStartTest, WeightsThatAreNotTrainedHaveNoSlots) {
+  json layer = Dense("dense", 2);
+  layer["config"]["trainable"] = false;
+  model_.spec = nn::ReadKerasJson(Sequential("m", {layer}).dump()).value();
+  const auto warm =
+      ReadWeightsStart(WithOptimizer({weights_[0], weights_[1], weights_[4]}), model_);
+  ASSERT_TRUE(warm.ok()) << warm.status();
+  EXPECT_EQ(warm->states[0].version, 0);
+  EXPECT_TRUE(warm->states[0].slots.empty());
+}
+
+TEST_F(OptimizerStartTest, AStateThatDoesNotFitIsRefused) {
+  const auto refused = [this](const std::vector<Weight>& weights, float updates = 6) {
+    return Refusal(WithOptimizer(weights, updates), model_);
+  };
+  EXPECT_THAT(refused(Without("optimizer/updates")),
+              HasSubstr("it has no state of an optimizer (optimizer/updates)"));
+  for (const float updates :
+       {-2.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    EXPECT_THAT(refused(weights_, updates),
+                HasSubstr("optimizer/updates is not a number of updates"));
+  }
+  EXPECT_THAT(refused(Without("optimizer/momentum/dense/bias")),
+              HasSubstr("it lacks optimizer/momentum/dense/bias, which sgd keeps"));
+  std::vector<Weight> weights = weights_;
+  weights[3].shape = {3};
+  EXPECT_THAT(refused(weights), HasSubstr("momentum/dense/bias has the shape (3,), expected (2,)"));
+  weights[3] = {"optimizer/velocity/dense/bias", {2}};
+  weights.push_back(weights_[3]);
+  std::swap(weights[4], weights[5]);
+  EXPECT_THAT(refused(weights),
+              HasSubstr("it has optimizer/velocity/dense/bias, which sgd does not keep"));
+  json two = Sequential("m", {Dense("dense", 2), Dense("head", 2)});
+  model_.spec = nn::ReadKerasJson(two.dump()).value();
+  EXPECT_THAT(refused(weights_), HasSubstr("it lacks head/kernel, head/bias; leave"));
+}
+
 }  // namespace
 }  // namespace cairn::cli

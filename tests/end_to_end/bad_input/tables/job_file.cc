@@ -385,7 +385,7 @@ constexpr BadCase kCases[] = {
      "an initial epoch of a job with steps",
      {Job(R"({"epochs": null, "steps": 7, "initial_epoch": 1})")}},
     {kConflict,
-     "the state of an optimizer from a file",
+     "the state of an optimizer from a file without one",
      {Job(R"({"resume_from": {"name": "model.json", "with_optimizer": true}})")}},
     {kConflict,
      "the state of another optimizer",
