@@ -48,10 +48,18 @@ def same_as_keras(test, model, compiled, *data, batches_per_update=None, **fit):
         del fit["batch_size"]
     start = model.get_weights()
     counts = []
+    optimizer = compiled.get("optimizer")
+    state = []  # Of an optimizer that is the same one in both trainings.
+    if isinstance(optimizer, keras.optimizers.Optimizer):
+        if not optimizer.built:
+            optimizer.build(model.trainable_variables)
+        state = [(variable, variable.numpy()) for variable in optimizer.variables]
 
     def train(fit_model, **more):
         model.compile(**compiled)
-        before = int(model.optimizer.iterations)  # The optimizer may be the same one.
+        for variable, value in state:
+            variable.assign(value)
+        before = int(model.optimizer.iterations)
         history = fit_model(*[each() if callable(each) else each for each in data], **fit,
                             **more).history
         counts.append(int(model.optimizer.iterations) - before)

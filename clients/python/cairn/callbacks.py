@@ -10,6 +10,7 @@ import math
 
 import keras
 import numpy as np
+from keras.src.callbacks.monitor_callback import MonitorCallback
 
 from cairn.errors import NotSupported
 
@@ -77,6 +78,13 @@ class Hook(keras.callbacks.Callback):
             raise NotSupported(f"callback {name}: on_test_batch_begin and on_test_batch_end are not "
                                f"supported: the batches of a validation are not observed")
         self.sees_batches = sees_batches(callback)
+
+    @property
+    def needs_metrics(self):
+        """It asks Keras's metrics whether more is better."""
+        callback = self.callback
+        return isinstance(callback, MonitorCallback) and callback.mode == "auto" and \
+            callback.monitor.removeprefix("val_") != "loss"
 
     @property
     def may_set_rate(self):
@@ -154,7 +162,7 @@ def replay(hooks, batches, rates):
     if not hooks:
         return
     model = hooks[0].model
-    iterations = int(model.optimizer.iterations)
+    iterations = int(model.optimizer._iterations)
     of_update = model.optimizer.gradient_accumulation_steps or 1
     with _same_weights(hooks, *_TRAIN_BATCHES):
         for batch, logs in enumerate(batches):

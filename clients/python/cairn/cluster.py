@@ -18,7 +18,7 @@ import weakref
 import keras
 import numpy as np
 
-from cairn import job_files, model_files, structure, translation
+from cairn import job_files, model_files, optimizer_state, structure, translation
 from cairn.callbacks import Hook, RateSet, Stopped, checkpoints_to_keep, keep_rate
 from cairn.data import DataFolder, as_arrays, from_batches, is_files, shape_of, split
 from cairn.epochs import EpochLogs, needs_csv
@@ -95,15 +95,13 @@ def _count(optimizer, updates):
 
 
 class _Trained(typing.NamedTuple):
-    """What evaluate, predict and the next fit need of a model that fit has trained."""
+    """What evaluate and predict need of a model that fit has trained."""
 
     job: int
     choice: list  # Flags that choose the checkpoint, if it is not the result of the job.
     digest: str  # Of the weights.
     lookups: Lookups  # Without its model, which would keep the model of the script alive.
     objectives: Objectives
-    optimizer: keras.optimizers.Optimizer
-    updates: int  # Of the optimizer, in this fit and those that it continued.
 
 
 class Cluster:
@@ -146,8 +144,8 @@ class Cluster:
             loss is one of whole batches].
         seed: of shuffling and dropout.
         name: of the job [the model's].
-        The optimizer continues from the last fit if the model has not been changed or compiled
-        since; otherwise it starts anew, from the model's weights.
+        The optimizer continues with its state, as in Keras's fit, and has its new state at the end
+        (except with use_ema, with which it starts anew).
         """
         compiled = _compiled(model)
         if initial_epoch >= epochs:
@@ -208,6 +206,8 @@ class Cluster:
                 else each for each in job_callbacks]
         if any(isinstance(each, Hook) for each in local_callbacks):
             job["checkpoint"] = {"keep": checkpoints_to_keep(model, epochs - initial_epoch)}
+        if any(isinstance(each, Hook) and each.needs_metrics for each in local_callbacks):
+            _build_metrics(model, x, texts, y)
         examples = shape_of(inputs[0])[0]
         if validation_data is None and validation_split:
             examples = int(math.floor(examples * (1.0 - validation_split)))
@@ -236,7 +236,12 @@ class Cluster:
         if steps_per_epoch and steps * parts % math.ceil(examples / job["batch_size"]):
             keep_rate(local_callbacks, f"and an epoch of steps_per_epoch={steps} ends within a pass over "
                                        f"the data: another job, with that rate, cannot begin there")
-        before = self._continued(model)
+        optimizer = None  # Its state if it continues.
+        if optimizer_state.has_state(model.optimizer):
+            optimizer = optimizer_state.tensors_of(
+                model.optimizer, model_files.named_weights(lookups.model, lookups.rebuilt))
+        counted = int(model.optimizer.iterations)
+        updates = counted if optimizer else 0  # That the job's optimizer has done.
         schedule = translation.own_schedule(model.optimizer)
         planned = planned_rates(callbacks, local_callbacks, model, range(initial_epoch, epochs), steps)
         rates_of_updates = functools.partial(translation.rates_of_updates, schedule) if schedule else None
@@ -251,14 +256,15 @@ class Cluster:
                 job.setdefault("callbacks", []).append({"name": "csv_logger"})
                 csv_file = job_files.log_to(job, folder, "0")
             with translation.serializable(model.optimizer):
-                job["model"] = model_files.write_model(lookups.model, lookups.rebuilt, folder)
+                job["model"] = model_files.write_model(lookups.model, lookups.rebuilt, folder,
+                                                       optimizer)
             self._write_data(job, folder, lookups, objectives, inputs, y, sample_weight, element_weights,
                              validation_split, validation, class_weight, validation_steps,
                              validation_batch_size)
             if "validation" in job or "validation_fraction" in job:
                 job["validation_freq"] = validation_freq if isinstance(validation_freq, int) \
                     else list(validation_freq)
-            job_files.write_job(job, job_file, rates, steps, before, rates_of_updates)
+            job_files.write_job(job, job_file, rates, steps, updates, rates_of_updates)
             run = keras.callbacks.CallbackList(
                 local_callbacks, add_history=True, add_progbar=verbose != 0, model=model,
                 epochs=epochs, verbose=1 if verbose == "auto" else verbose, steps=steps)
@@ -270,16 +276,13 @@ class Cluster:
         try:
             identifier = self._submit(job_file)
         except CairnError as error:
-            if before is None or not job_files.cannot_continue(error):
+            if not updates or "leave with_optimizer out" not in str(error):
                 raise
             warnings.warn(f"the optimizer starts anew: {error}", stacklevel=2)
-            before = None
-            job_files.write_job(job, job_file, rates, steps, before, rates_of_updates)
+            updates = 0
+            job_files.write_job(job, job_file, rates, steps, updates, rates_of_updates)
             identifier = self._submit(job_file)
-        updates = before.updates if before else 0
-        # Keras counts on, also after an EarlyStopping has restored older weights.
-        iterations = int(model.optimizer.iterations)
-        uncounted = iterations - updates
+        uncounted = counted - updates
         jobs = {}  # By their first epochs, ascending.
         while True:
             logs = EpochLogs(self.tool, job, objectives, parts, examples, run, csv_file,
@@ -293,9 +296,8 @@ class Cluster:
             csv_file = csv_file and job_files.log_to(job, folder, identifier)
             job_files.dump(job, job_file)
             identifier = self._submit(job_file)
-        self._take_result(model, lookups, objectives, status, callbacks or [], folder, job_file,
-                          updates + job_files.updates_of(job, status, parts))
-        _count(model.optimizer, iterations + len(model.history.epoch) *
+        self._take_result(model, lookups, objectives, status, callbacks or [], job_file)
+        _count(model.optimizer, counted + len(model.history.epoch) *
                math.ceil(status.get("batches_per_epoch", 0) / parts))
         if rates is not None:
             # As Keras's callback leaves it.
@@ -447,8 +449,7 @@ class Cluster:
         def set_weights(epoch):
             epochs = epoch + 1 - job.get("initial_epoch", 0)
             checkpoint = self._checkpoint_of(identifier, epochs * status["batches_per_epoch"])
-            model_files.set_weights(lookups.model, lookups.rebuilt, self._export(
-                identifier, os.path.dirname(job_file), job_file, "--checkpoint", str(checkpoint)))
+            self._set_state(logs.run.model, lookups, identifier, job_file, ["--checkpoint", str(checkpoint)])
             _count(logs.run.model.optimizer,
                    updates + epochs * math.ceil(status["batches_per_epoch"] / logs.parts))
             ended.update(stopped_at=checkpoint, digest=_digest(logs.run.model))
@@ -509,8 +510,7 @@ class Cluster:
 
     # -------------------------------------------------------------------------------- the result
 
-    def _take_result(self, model, lookups, objectives, status, callbacks, folder, job_file,
-                     updates):
+    def _take_result(self, model, lookups, objectives, status, callbacks, job_file):
         for callback in callbacks:
             # Own subclasses run here, and have their results.
             if type(callback) is keras.callbacks.EarlyStopping and \
@@ -524,15 +524,22 @@ class Cluster:
             if type(callback) is keras.callbacks.ReduceLROnPlateau and \
                     status.get("learning_rate"):
                 model.optimizer.learning_rate = status["learning_rate"]
-        choice = []
-        if "stopped_at" in status:
-            choice = ["--checkpoint", str(status["stopped_at"])]
-        else:
-            model_files.set_weights(lookups.model, lookups.rebuilt,
-                                    self._export(status["job"], folder, job_file))
+        choice = ["--checkpoint", str(status["stopped_at"])] if "stopped_at" in status else []
+        if not choice:  # Otherwise it has that of the last epoch, and what a callback has set.
+            self._set_state(model, lookups, status["job"], job_file, [])
         self._jobs[model] = _Trained(status["job"], choice, status.get("digest") or _digest(model),
-                                     lookups, objectives, model.optimizer, updates)
+                                     lookups, objectives)
         lookups.forget_model()
+
+    def _set_state(self, model, lookups, job, job_file, choice):
+        """Sets the weights of the model, and the moments of its optimizer, from a checkpoint."""
+        averages = model.optimizer.use_ema
+        weights = self._export(job, os.path.dirname(job_file), job_file, *choice,
+                               *([] if averages else ["--with-optimizer"]))
+        model_files.set_weights(lookups.model, lookups.rebuilt, weights)
+        if not averages:
+            optimizer_state.set_state(
+                model, model_files.named_weights(lookups.model, lookups.rebuilt), weights)
 
     def _find_best(self, model, jobs, status, callbacks):
         """Notes the checkpoint whose weights an EarlyStopping that ran here has restored."""
@@ -543,16 +550,6 @@ class Cluster:
                 best = self._checkpoint_of(jobs[first], epochs * status["batches_per_epoch"])
                 self._jobs[model] = self._jobs[model]._replace(
                     job=int(jobs[first]), choice=["--checkpoint", str(best)], digest=_digest(model))
-
-    def _continued(self, model):
-        """The fit whose optimizer continues, or None."""
-        before = self._jobs.get(model)
-        if before is None or before.optimizer is not model.optimizer or \
-                before.digest != _digest(model):
-            return None
-        # A callback has chosen an earlier checkpoint, or the weights are the average and training
-        # would go on with the values.
-        return None if before.choice or getattr(model.optimizer, "use_ema", False) else before
 
     def _export(self, job, folder, job_file, *choice):
         path = os.path.join(folder, "trained.safetensors")
@@ -682,6 +679,16 @@ def _build_with_texts(model, texts):
     if not model.built and structure.has_call(model):
         model(structure.tensor_of(texts[0][:1]))
     model.built = True
+
+
+def _build_metrics(model, x, rows, y):
+    """Builds Keras's metrics, as its own fit does. rows: `x` as arrays."""
+    metrics = model._compile_metrics
+    if metrics is None or metrics.built or any(map(is_files, [*rows, *keras.tree.flatten(y)])):
+        return
+    inputs = keras.tree.pack_sequence_as(structure.inputs_of(model, x),
+                                         [structure.tensor_of(each[:1]) for each in rows])
+    metrics.build(keras.tree.map_structure(lambda each: np.asarray(each[:1]), y), model(inputs))
 
 
 def _training_rows(inputs, validation_split):

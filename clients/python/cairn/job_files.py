@@ -12,19 +12,19 @@ def job_name(name):
     return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip("-.")[:128] or "keras"
 
 
-def write_job(job, job_file, rates, steps, before, rates_of_updates):
+def write_job(job, job_file, rates, steps, first, rates_of_updates):
     """Writes the job file.
 
     rates: of each epoch, by the LearningRateSchedulers; None without any. steps: updates of an epoch.
-    before: the fit whose optimizer continues, or None.
+    first: the updates that the optimizer has done; if there are any, optimizer.json beside the job file
+        has its state.
     rates_of_updates: a function of the first update and their number if code of the script sets the
         rate of each; else None.
     """
     job.pop("resume_from", None)
-    if before is not None:
-        job["resume_from"] = {"name": str(before.job), "with_optimizer": True}
-    # The job counts its updates from those of the fit before it.
-    first = before.updates if before else 0
+    if first:
+        job["resume_from"] = {"name": os.path.join(os.path.dirname(job_file), "optimizer.json"),
+                              "with_optimizer": True}
     if rates is not None:
         job["optimizer"]["learning_rate"] = translation.schedule_of_rates(rates, steps, first)
     if rates_of_updates is not None:
@@ -57,19 +57,3 @@ def log_to(job, folder, before):
     file = os.path.join(folder, f"epochs-{before}.csv")
     next(each for each in job["callbacks"] if each["name"] == "csv_logger")["filename"] = file
     return file
-
-
-def cannot_continue(error):
-    """True if the job before was deleted, or its optimizer has other slots or variables."""
-    return "resume_from: there is no job" in str(error) or \
-        "resume_from.with_optimizer: " in str(error)
-
-
-def updates_of(job, status, parts):
-    """The updates in the result of a job: as it counts them, none has batches of two epochs."""
-    last = status.get("epoch", 0)
-    for best in status.get("best", []):
-        if best["is_result"]:
-            last = best["epoch"]
-    epochs = last + 1 - job.get("initial_epoch", 0)
-    return epochs * math.ceil(status.get("batches_per_epoch", 0) / parts)

@@ -13,6 +13,12 @@ from cairn.errors import NotSupported
 from cairn.operations import Translation
 
 
+# Layers of a job that take whole numbers, and those whose output has their input's type.
+_TAKE_ANY_TYPE = {"CategoryEncoding", "Discretization", "Embedding", "Functional", "Model", "Normalization",
+                  "Rescaling", "Resizing", "Sequential", "StringLookup"}
+_KEEP_TYPE = {"Flatten", "Reshape", "TimeDistributed"}
+
+
 def _is_model(layer):
     return type(layer).__name__ in ("Sequential", "Functional", "Model")
 
@@ -93,38 +99,51 @@ def named_weights(model, rebuilt=None):
     return named
 
 
-def _take_ids(node, consumers):
-    """Makes inputs of ids integers: Keras says float32 if an InputLayer does not state its type."""
+def _set_types(node, consumers):
+    """Sets the types of inputs: whole numbers for an Embedding alone, also where Keras says float32
+    because an InputLayer does not state its type, and no whole numbers for a layer that takes none."""
     for layer in node["config"].get("layers", []):
+        if layer["class_name"] != "InputLayer":
+            continue
         name = layer.get("name") or layer["config"].get("name")
-        if layer["class_name"] == "InputLayer" and consumers.get(name) == {"Embedding"}:
+        if {kind for _, kind in consumers.get(name, ())} == {"Embedding"}:
             layer["config"]["dtype"] = "int32"
+        elif "int" in str(layer["config"].get("dtype")) and _needs_floats(name, consumers):
+            layer["config"]["dtype"] = "float32"
+
+
+def _needs_floats(name, consumers):
+    """True if a layer behind this one takes no whole numbers."""
+    return any(_needs_floats(consumer, consumers) if kind in _KEEP_TYPE else
+               kind not in _TAKE_ANY_TYPE and not kind.startswith("Random")
+               for consumer, kind in consumers.get(name, ()))
 
 
 def _consumers(node):
-    """{layer: the classes of the layers that take its output}, from the model's JSON."""
+    """{layer: {(name, class) of a layer that takes its output}}, from the model's JSON."""
     layers = node["config"].get("layers", [])
     found = {}
     if node["class_name"] == "Sequential":
         for layer, after in zip(layers, layers[1:]):
-            found[layer["config"].get("name")] = {after["class_name"]}
+            found[layer["config"].get("name")] = {(after["config"].get("name"), after["class_name"])}
         return found
 
-    def see(value, class_name):
+    def see(value, consumer):
         if isinstance(value, dict):
             history = value.get("keras_history")
             if history:
-                found.setdefault(history[0], set()).add(class_name)
+                found.setdefault(history[0], set()).add(consumer)
             for each in value.values():
-                see(each, class_name)
+                see(each, consumer)
         elif isinstance(value, (list, tuple)):
             for each in value:
-                see(each, class_name)
+                see(each, consumer)
 
     for layer in layers:
         # An Embedding with mask_zero has a NotEqual beside it, which computes the mask.
         if layer["class_name"] != "NotEqual":
-            see(layer.get("inbound_nodes", []), layer["class_name"])
+            name = layer.get("name") or layer["config"].get("name")
+            see(layer.get("inbound_nodes", []), (name, layer["class_name"]))
     return found
 
 
@@ -156,26 +175,46 @@ def _simplify(node):
                 _simplify(value)
 
 
-def write_model(model, rebuilt, folder):
-    """Writes model.json and weights.bin into `folder`; returns the path of model.json."""
+def write_model(model, rebuilt, folder, optimizer=None):
+    """Writes model.json and weights.bin into `folder`; returns the path of model.json.
+
+    optimizer: the state of one, as optimizer_state.tensors_of: optimizer.json has it, with the weights.
+    """
     topology = rebuilt.topology if rebuilt else json.loads(model.to_json())
     _simplify(topology)
     _state_means(topology, model)
     if not rebuilt:
         Translation(topology)
-    _take_ids(topology, _consumers(topology))
-    entries = []
-    with open(os.path.join(folder, "weights.bin"), "wb") as file:
-        for name, (weight, shape) in named_weights(model, rebuilt).items():
-            values = weight if isinstance(weight, np.ndarray) else np.asarray(weight.numpy())
-            if values.dtype != np.float32:
-                raise NotSupported(f"weight {weight.path} is of type {values.dtype}; all numbers "
-                                   f"of a job's model are float32")
-            entries.append({"name": name, "shape": list(shape), "dtype": "float32"})
+    _set_types(topology, _consumers(topology))
+    weights = {}
+    for name, (weight, shape) in named_weights(model, rebuilt).items():
+        values = weight if isinstance(weight, np.ndarray) else np.asarray(weight.numpy())
+        if values.dtype != np.float32:
+            raise NotSupported(f"weight {weight.path} is of type {values.dtype}; all numbers "
+                               f"of a job's model are float32")
+        weights[name] = values.reshape(shape)
+    manifest = [_write_weights(weights, folder, "weights.bin")]
+    path = _write_document(topology, manifest, folder, "model.json")
+    if optimizer is not None:
+        manifest.append(_write_weights(optimizer, folder, "optimizer.bin"))
+        _write_document(topology, manifest, folder, "optimizer.json")
+    return path
+
+
+def _write_weights(weights, folder, file_name):
+    """Writes the file; returns its part of the manifest."""
+    with open(os.path.join(folder, file_name), "wb") as file:
+        for values in weights.values():
             file.write(np.ascontiguousarray(values).astype("<f4").tobytes())
+    return {"paths": [file_name],
+            "weights": [{"name": name, "shape": list(values.shape), "dtype": "float32"}
+                        for name, values in weights.items()]}
+
+
+def _write_document(topology, manifest, folder, file_name):
     document = {"format": "layers-model", "generatedBy": "keras", "modelTopology": topology,
-                "weightsManifest": [{"paths": ["weights.bin"], "weights": entries}]}
-    path = os.path.join(folder, "model.json")
+                "weightsManifest": manifest}
+    path = os.path.join(folder, file_name)
     with open(path, "w", encoding="utf-8") as file:
         json.dump(document, file)
     return path

@@ -124,7 +124,7 @@ class Objectives:
         self.losses = []  # Of the outputs of the job's model.
         self._has_labels = []  # The outputs whose labels are inputs.
         self._label_inputs = {}  # By the output: the symbolic input.
-        self._reports_loss = True  # Fit reports the loss of the job.
+        self._loss_names = ["loss"]  # Under which fit reports the loss of the job.
         self._kinds = {}
         self._shapes = None  # Of the outputs.
         self._divided = {}  # By the output of a penalty: it is divided by the size of the batch.
@@ -199,7 +199,7 @@ class Objectives:
         if self._step is not None:
             labels = self._labels_for_step(y, outputs, names, inputs)
             loss, reports = self._step.trace(trace, x, labels, y_pred, penalties)
-            self._reports_loss = "loss" in reports and reports["loss"] is None
+            self._loss_names = [name for name, value in reports.items() if value is None]
             if not self._step.updates_compiled:
                 self._compiled = {**self._compiled, "metrics": None, "weighted_metrics": None}
             for name, value in reports.items():
@@ -595,7 +595,7 @@ class Objectives:
         """{what the job calls a loss or metric: what Keras calls it}, without what Keras has not."""
         is_one = len(self.output_names) == 1
         reports_losses = len(self._with_loss) > 1
-        names = {**({"loss": "loss"} if self._reports_loss else {}), **self._surrogate_names}
+        names = dict(self._surrogate_names)
         for i, (output, job_output) in enumerate(zip(self.output_names, self.job_outputs)):
             if reports_losses and losses[i] is not None and not self._is_traced(losses[i], i) and \
                     i not in self._with_surrogate:
@@ -616,7 +616,8 @@ class Objectives:
         values = {key: value for key, value in values.items() if key != "examples"}
         if self._is_plain:
             return translation.with_vectors(values)
-        reported = {self._names[key]: value for key, value in values.items() if key in self._names}
+        reported = {name: values["loss"] for name in self._loss_names if "loss" in values}
+        reported.update({self._names[key]: value for key, value in values.items() if key in self._names})
         for each in self._stateful:
             if examples:
                 reported.update(each.results(values, self._kinds, examples,
@@ -640,6 +641,7 @@ class Objectives:
             raise NotSupported(f"a callback monitors {name}, whose result is computed here: the job "
                                f"does not know it")
         jobs = {value: key for key, value in reversed(self._names.items())}
+        jobs.update(dict.fromkeys(self._loss_names, "loss"))
         return prefix + jobs.get(name[len(prefix):], name[len(prefix):])
 
     # ---------------------------------------------------------------------------------------- data

@@ -87,7 +87,7 @@ def _foreseen(callback, model, epochs, steps, loss):
     loss: a function of the number of updates.
     """
     optimizer = model.optimizer
-    rate, iterations, weights = rate_of(model), int(optimizer.iterations), model.get_weights()
+    rate, iterations, weights = rate_of(model), int(optimizer._iterations), model.get_weights()
     double = _copy(callback)
     rates, is_of_batch = [], False
     model.stop_training = False

@@ -23,6 +23,7 @@ _POSITIONS = "positions"
 _OPEN = (keras.layers.Activation, keras.layers.AdditiveAttention, keras.layers.Attention,
          keras.layers.Conv1D, keras.layers.Conv2D, keras.layers.Conv3D, keras.layers.Dense,
          keras.layers.EinsumDense, keras.layers.Embedding)
+_CELLS = (keras.layers.GRUCell, keras.layers.LSTMCell, keras.layers.SimpleRNNCell)
 # Their code takes masks as tensors.
 _TAKES_MASKS = (keras.layers.AdditiveAttention, keras.layers.Attention,
                 keras.layers.GlobalAveragePooling1D)
@@ -52,14 +53,15 @@ def _is_function(value):
 def _is_own(layer):
     """True if Python code says what the layer computes: by its class, or by a function that it has.
 
-    So it is with layers that Keras's models have for themselves (LayerScale of ConvNeXt), and with a model
-    of Keras's with such a layer.
+    So it is with layers that Keras's models have for themselves (LayerScale of ConvNeXt), with a model
+    of Keras's with such a layer, and with cells, which a cell of the script calls.
     """
     if not _is_keras(layer):
         return not isinstance(layer, keras.layers.InputLayer)
     if isinstance(layer, keras.Model):
         return any(map(_is_own, layer.layers))
-    return isinstance(layer, keras.layers.Lambda) or not hasattr(keras.layers, type(layer).__name__) or \
+    return isinstance(layer, (keras.layers.Lambda, *_CELLS)) or \
+        not hasattr(keras.layers, type(layer).__name__) or \
         _has_functions(layer) or _has_noise_shape(layer) or wrappers.is_of_several(layer)
 
 
@@ -69,12 +71,14 @@ def _has_noise_shape(layer):
 
 
 def _has_functions(layer):
-    """True for a Dense or the like with an activation or regularizer that is a function.
+    """True for a Dense or the like with an activation that is a function or a layer, or a regularizer
+    that is a function.
 
     So is glu, which halves an axis: a job has operations for it, and no layer with this activation.
     """
     return isinstance(layer, _OPEN) and (
         getattr(layer, "activation", None) is keras.activations.glu or
+        isinstance(getattr(layer, "activation", None), keras.Layer) or
         any(_is_function(getattr(layer, name, None)) for name in _FUNCTIONS))
 
 

@@ -7,12 +7,15 @@ TensorFlow's functions become Keras's operations.
 import contextlib
 import importlib
 import inspect
+import itertools
 import math
 import sys
+import types
 
 import keras
 from keras.src.backend.common import keras_tensor
 from keras.src.backend.common.variables import Variable
+from keras.src.metrics import reduction_metrics
 
 from cairn.errors import NotSupported
 
@@ -154,7 +157,9 @@ class Trace:
             ops.shape = shape
             ops.size = lambda x: math.prod(shape(x)) if keras.backend.is_keras_tensor(x) else \
                 original_size(x)
-            with self.recording():
+            # Keras's own code of Mean and Sum, which a metric of the script may extend.
+            counting = types.SimpleNamespace(**{**vars(keras.src.ops), "shape": shape})
+            with self.recording(), patched(reduction_metrics, "ops", counting):
                 yield self._added
             for values in self._added.values():
                 values[:] = [count() if each is None else each for each in values]
@@ -177,15 +182,20 @@ class Trace:
         return self._tensors[id(variable)]
 
     def noise_of(self, name, function, args, kwargs):
-        """The tensor for a call of a random function: "normal" or "uniform", others are not drawn.
+        """The tensor for a call of a random function: "normal", "uniform" or "dropout".
 
         None if it is another one, or if its shape is not that of a symbolic tensor of examples.
         """
-        if name not in ("normal", "uniform"):
+        if name not in ("normal", "uniform", "dropout"):
             return None
         bound = inspect.signature(function).bind(*args, **kwargs)
         bound.apply_defaults()
         given = bound.arguments
+        if name == "dropout":
+            if given.get("noise_shape") is not None or not self.is_symbolic(given["inputs"]):
+                return None
+            with self.recording(False):
+                return keras.layers.Dropout(given["rate"])(self.symbolic(given["inputs"]))
         shape = given.get("shape")
         is_float = given.get("dtype") is None or "float" in str(given["dtype"])
         if not self._is_recording or not isinstance(shape, (list, tuple)) or len(shape) < 2 or \
@@ -359,10 +369,11 @@ def _numbers_of(value):
 
 
 def _joined_counts(_, xs, axis=0):
-    if not any(isinstance(each, _Counts) for each in xs):
+    parts = [_numbers_of(each) if isinstance(each, (list, tuple)) else None for each in xs]
+    if all(part is None for part in parts):
         return None
-    return _Counts(number for each in xs for number in
-                   (each if isinstance(each, _Counts) else ops.convert_to_numpy(each).tolist()))
+    return _Counts(number for part, each in zip(parts, xs) for number in
+                   (ops.convert_to_numpy(each).tolist() if part is None else part))
 
 
 def _tiled(tile, x, repeats):
@@ -432,7 +443,7 @@ def _draws(function):
     return NotSupported(
         f"{function} is called, whose numbers would be the same in each batch: a job draws normal and "
         f"uniform numbers for each example, with keras.random.normal or uniform and a shape that "
-        f"begins with ops.shape(x)[0]")
+        f"begins with ops.shape(x)[0], or keras.random.dropout without noise_shape")
 
 
 def _random_modules():
@@ -511,6 +522,25 @@ def _patches(images, sizes, strides, rates, padding):
                                      padding.lower())
 
 
+def _places(splits):
+    """Where to split an axis, for Keras: TensorFlow takes the sizes of the parts."""
+    return splits if isinstance(splits, int) else list(itertools.accumulate(splits[:-1]))
+
+
+def _padded(tensor, paddings, mode="CONSTANT", constant_values=0):
+    if mode == "CONSTANT" and not constant_values:
+        return ops.pad(tensor, paddings)
+    return ops.pad(tensor, paddings, mode.lower(), constant_values if mode == "CONSTANT" else None)
+
+
+def _unstacked(value, num=None, axis=0):
+    return ops.unstack(value, num, axis)
+
+
+def _moments(x, axes, keepdims=False):
+    return [ops.mean(x, axes, keepdims), ops.var(x, axes, keepdims)]
+
+
 _REDUCTIONS = ("mean", "sum", "max", "min")
 # By the function's __name__ in TensorFlow: a function of some of its arguments by their names, or
 # _of. Any other argument must have its default.
@@ -545,6 +575,16 @@ _FUNCTIONS = {
     "embedding_lookup_v2": lambda params, ids: ops.take(params, ids, axis=0),
     "extract_image_patches_v2": _patches,
     "einsum": lambda equation, inputs: ops.einsum(equation, *inputs),
+    "one_hot": lambda indices, depth: ops.one_hot(indices, depth),
+    "cumsum": lambda x, axis=0: ops.cumsum(x, axis=axis), "roll": lambda input, shift, axis: ops.roll(input, shift, axis),
+    "split": lambda value, num_or_size_splits, axis=0: ops.split(
+        value, _places(num_or_size_splits), axis=axis),
+    "tile": _of("tile", 2), "repeat": _of("repeat", 3),
+    "pad_v2": _padded,
+    "reverse_v2": lambda tensor, axis: ops.flip(tensor, axis=axis), "unstack": _unstacked,
+    "add_n": lambda inputs: sum(inputs[1:], start=inputs[0]),
+    "bias_add": lambda value, bias: value + bias, "moments_v2": _moments,
+    "l2_normalize": lambda x, axis=None: ops.normalize(x, axis=axis, order=2),
 }
 _dispatched = False
 

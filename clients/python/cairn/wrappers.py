@@ -58,7 +58,8 @@ def _unrolled(layer, sequence, initial_state=None, mask=None):
     if layer.stateful:
         raise NotSupported(f"{what} is stateful")
     if initial_state is None:
-        if hasattr(cell, "get_initial_state"):
+        own = getattr(type(cell), "get_initial_state", None)
+        if own is not None and own.__module__.split(".")[0] != "keras":
             raise NotSupported(f"{what}, which has its own get_initial_state: give the initial_state")
         zero = sequence[:, 0, :1] * 0.0
         initial_state = [keras.ops.repeat(zero, size, axis=1)
