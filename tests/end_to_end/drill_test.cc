@@ -221,7 +221,7 @@ TEST_F(DrillTest, PsThatApplyBatchesTwiceAreFoundWrong) {
   CommandResult result;
   for (int seed = 1; seed <= 3 && result.exit_code != 1; ++seed) {
     CountingJob job = Job();
-    job.batches = 40000;
+    job.batches = 10000;
     job.strategy = R"({"parameter_server": {"mode": "sync", "batches_per_update": 1}})";
     result = Drill(&job, {"--plan", "workers", "--faults", "6", "--seed", std::to_string(seed)},
                    folder_.path("programs/cairn"));
