@@ -1,7 +1,6 @@
 """The state of an optimizer, which goes on in Keras and on a cluster, by the package `cairn`."""
 
 import functools
-import itertools
 import tempfile
 import unittest
 
@@ -46,11 +45,11 @@ class States(unittest.TestCase):
             np.testing.assert_allclose(our, their, atol=2e-4, rtol=1e-3)
 
     def test_each_optimizer_goes_on(self):
-        """In Keras after a cluster, the other way round, and on a cluster again."""
+        """In Keras after a cluster, and the other way round."""
         for optimizer in OPTIMIZERS:
             with self.subTest(optimizer=optimizer.get_config()):
                 results = {}
-                for places in itertools.product((True, False), repeat=2):
+                for places in (True, False), (False, True), (False, False):
                     model = self.network_with(optimizer)
                     losses = [self.fit(model, on_cluster) for on_cluster in places]
                     results[places] = [*losses, *model.get_weights(),
