@@ -170,6 +170,21 @@ class Rates(unittest.TestCase):
         for now, then in zip(model.get_weights(), before[1]):
             np.testing.assert_array_equal(now, then)
 
+    def test_a_callback_that_notes_rates_runs_once(self):
+        class Noting(keras.callbacks.Callback):
+            def on_train_begin(self, logs=None):
+                calls.append("begin")
+
+            def on_train_batch_end(self, batch, logs=None):
+                self.lr = float(self.model.optimizer.learning_rate)
+                calls.append(self.lr)
+
+        x, y = examples()
+        calls = []
+        cluster.fit(network(optimizer=keras.optimizers.SGD(0.25)), x, y, batch_size=64, verbose=0,
+                    callbacks=[Noting()])
+        self.assertEqual(calls, ["begin", *[0.25] * 10])
+
     def test_what_cannot_be_known_before_is_refused(self):
         class Results(keras.callbacks.Callback):
             def on_train_batch_end(self, batch, logs=None):

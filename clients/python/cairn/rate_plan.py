@@ -147,14 +147,21 @@ def _function_sets_rate(function, seen):
     seen.add(function)
     used = set()
     for code in _codes(function.__code__):
-        if any(each.opname == "STORE_ATTR" and each.argval in _RATES
-               for each in dis.get_instructions(code)):
+        instructions = list(dis.get_instructions(code))
+        if any(each.opname == "STORE_ATTR" and each.argval in _RATES and not _is_self(before)
+               for before, each in zip(instructions, instructions[1:])):
             return True
         used.update(code.co_names, (each for each in code.co_consts if isinstance(each, str)))
     if used & _RATES and used & _SETTERS:
         return True
     return any(_function_sets_rate(function.__globals__[name], seen)
                for name in used if name in function.__globals__)
+
+
+def _is_self(instruction):
+    """True if it loads `self`: the attribute that is set then is the callback's own."""
+    values = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
+    return instruction.opname.startswith("LOAD_FAST") and values[-1] == "self"
 
 
 def _codes(code):
