@@ -1,6 +1,7 @@
 #include "cli/model/weights_start.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -224,7 +225,8 @@ class OptimizerState {
         others.push_back(std::move(weight));
       } else if (weight.name == kUpdatesName) {
         if (weight.values.size() != 1 ||
-            !(weight.values[0] >= 0 && weight.values[0] < kUpdatesMax)) {
+            !(weight.values[0] >= 0 && weight.values[0] < kUpdatesMax) ||
+            weight.values[0] != std::floor(weight.values[0])) {
           return absl::InvalidArgumentError(
               absl::StrCat(kUpdatesName, " is not a number of updates"));
         }

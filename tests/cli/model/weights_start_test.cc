@@ -304,8 +304,8 @@ TEST_F(OptimizerStartTest, AStateThatDoesNotFitIsRefused) {
   };
   EXPECT_THAT(refused(Without("optimizer/updates")),
               HasSubstr("it has no state of an optimizer (optimizer/updates)"));
-  for (const float updates :
-       {-2.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+  for (const float updates : {-2.0f, 6.5f, std::numeric_limits<float>::infinity(),
+                              std::numeric_limits<float>::quiet_NaN()}) {
     EXPECT_THAT(refused(weights_, updates),
                 HasSubstr("optimizer/updates is not a number of updates"));
   }
