@@ -42,7 +42,10 @@ absl::StatusOr<int> Export(const ExportFlags& flags, const CommandContext& conte
     *context.out << line.dump() << "\n";
   } else {
     *context.out << "wrote checkpoint " << model.checkpoint.checkpoint() << " of job "
-                 << model.plan.job_id() << " to " << file << " (" << format->name << ")\n";
+                 << model.plan.job_id() << " to " << file << " ("
+                 << (flags.with_optimizer ? "safetensors, with the optimizer's state"
+                                          : format->name)
+                 << ")\n";
   }
   return kExitDone;
 }
