@@ -170,10 +170,14 @@ class Rates(unittest.TestCase):
         for now, then in zip(model.get_weights(), before[1]):
             np.testing.assert_array_equal(now, then)
 
-    def test_a_callback_that_notes_rates_runs_once(self):
+    def test_a_callback_that_sets_no_rates_of_batches_runs_once(self):
+        """Also if it sets those of epochs."""
         class Noting(keras.callbacks.Callback):
             def on_train_begin(self, logs=None):
                 calls.append("begin")
+
+            def on_epoch_begin(self, epoch, logs=None):
+                self.model.optimizer.learning_rate = 0.25
 
             def on_train_batch_end(self, batch, logs=None):
                 self.lr = float(self.model.optimizer.learning_rate)

@@ -14,7 +14,7 @@ from keras.src.callbacks.monitor_callback import MonitorCallback
 
 from cairn.errors import NotSupported
 
-_TRAIN_BATCHES = ("on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end")
+TRAIN_BATCHES = ("on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end")
 _BEFORE_EPOCHS = ("on_train_begin", "on_epoch_begin", "on_epoch_end")
 _TEST_BATCHES = ("on_test_batch_begin", "on_test_batch_end")
 # They have methods for batches, which do nothing if their files are written at the ends of epochs.
@@ -55,7 +55,7 @@ def keep_rate(callbacks, why):
 
 def sees_batches(callback):
     """True if it has code for the batches of a training."""
-    return _overrides(callback, *_TRAIN_BATCHES) and not isinstance(callback, _FOR_EPOCHS)
+    return _overrides(callback, *TRAIN_BATCHES) and not isinstance(callback, _FOR_EPOCHS)
 
 
 class Hook(keras.callbacks.Callback):
@@ -144,7 +144,7 @@ def _same_weights(hooks, *methods):
     model = hooks[0].model
     weights = [weight.numpy() for weight in model.weights]
     yield
-    if model.stop_training and ("on_epoch_end" in methods or methods == _TRAIN_BATCHES):
+    if model.stop_training and ("on_epoch_end" in methods or methods == TRAIN_BATCHES):
         return
     for weight, before in zip(model.weights, weights):
         if not np.array_equal(weight.numpy(), before, equal_nan=True):
@@ -164,7 +164,7 @@ def replay(hooks, batches, rates):
     model = hooks[0].model
     iterations = int(model.optimizer._iterations)
     of_update = model.optimizer.gradient_accumulation_steps or 1
-    with _same_weights(hooks, *_TRAIN_BATCHES):
+    with _same_weights(hooks, *TRAIN_BATCHES):
         for batch, logs in enumerate(batches):
             model.optimizer._iterations.assign(iterations - (len(batches) - batch) * of_update)
             for hook in hooks:

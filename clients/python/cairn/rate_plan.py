@@ -16,7 +16,7 @@ import types
 
 import keras
 
-from cairn.callbacks import Hook, rate_of, results_set_rate
+from cairn.callbacks import TRAIN_BATCHES, Hook, rate_of, results_set_rate
 from cairn.errors import NotSupported
 
 _MOST_RATES = 100_000
@@ -53,7 +53,8 @@ def planned_rates(callbacks, hooks, model, epochs, steps):
     epochs: a range. steps: of an epoch.
     """
     hooks = [hook for hook in hooks if isinstance(hook, Hook)]
-    setters = [hook for hook in hooks if hook.sees_batches and _sets_rate(hook.callback)]
+    setters = [hook for hook in hooks if hook.sees_batches and
+               _sets_rate(hook.callback, TRAIN_BATCHES)]
     if not setters:
         return []
     hook = setters[0]
@@ -130,32 +131,46 @@ def _copy(callback):
                            f"{error}") from error
 
 
-def _sets_rate(callback):
-    """True if code of the script that the callback may call sets a learning rate."""
+def _sets_rate(callback, methods=None):
+    """True if code of the script that these methods of the callback may call sets a learning rate.
+
+    methods: their names; None: all.
+    """
     classes = itertools.takewhile(lambda each: each.__module__.split(".")[0] != "keras",
                                   type(callback).__mro__)
+    functions = {}  # By name; those of several classes.
+    for owner in [*classes, callback]:
+        for name, value in vars(owner).items():
+            functions.setdefault(name, []).append(value)
+    open_ = [each for name, values in functions.items() if methods is None or name in methods
+             for each in values]
     seen = set()
-    return any(_function_sets_rate(each, seen) for owner in [*classes, callback]
-               for each in vars(owner).values())
+    while open_:
+        function = inspect.unwrap(getattr(open_[-1], "__func__", open_[-1]))
+        open_.pop()
+        if not isinstance(function, types.FunctionType) or function in seen or \
+                function.__module__.split(".")[0] in ("keras", "tensorflow", "numpy"):
+            continue
+        seen.add(function)
+        used, sets = _read(function)
+        if sets:
+            return True
+        for name in used:
+            open_ += functions.get(name, [])
+            if name in function.__globals__:
+                open_.append(function.__globals__[name])
+    return False
 
 
-def _function_sets_rate(function, seen):
-    function = inspect.unwrap(getattr(function, "__func__", function))
-    if not isinstance(function, types.FunctionType) or function in seen or \
-            function.__module__.split(".")[0] in ("keras", "tensorflow", "numpy"):
-        return False
-    seen.add(function)
-    used = set()
+def _read(function):
+    """(the names that the function uses, whether it sets a learning rate itself)"""
+    used, sets = set(), False
     for code in _codes(function.__code__):
         instructions = list(dis.get_instructions(code))
-        if any(each.opname == "STORE_ATTR" and each.argval in _RATES and not _is_self(before)
-               for before, each in zip(instructions, instructions[1:])):
-            return True
+        sets = sets or any(each.opname == "STORE_ATTR" and each.argval in _RATES and not _is_self(before)
+                           for before, each in zip(instructions, instructions[1:]))
         used.update(code.co_names, (each for each in code.co_consts if isinstance(each, str)))
-    if used & _RATES and used & _SETTERS:
-        return True
-    return any(_function_sets_rate(function.__globals__[name], seen)
-               for name in used if name in function.__globals__)
+    return used, sets or bool(used & _RATES and used & _SETTERS)
 
 
 def _is_self(instruction):

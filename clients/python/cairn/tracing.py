@@ -576,7 +576,8 @@ _FUNCTIONS = {
     "extract_image_patches_v2": _patches,
     "einsum": lambda equation, inputs: ops.einsum(equation, *inputs),
     "one_hot": lambda indices, depth: ops.one_hot(indices, depth),
-    "cumsum": lambda x, axis=0: ops.cumsum(x, axis=axis), "roll": lambda input, shift, axis: ops.roll(input, shift, axis),
+    "cumsum": lambda x, axis=0: ops.cumsum(x, axis=axis),
+    "roll": lambda input, shift, axis: ops.roll(input, shift, axis),
     "split": lambda value, num_or_size_splits, axis=0: ops.split(
         value, _places(num_or_size_splits), axis=axis),
     "tile": _of("tile", 2), "repeat": _of("repeat", 3),
