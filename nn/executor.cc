@@ -27,14 +27,15 @@ int64_t GradientDivisor(int64_t batch_size) {
   return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(batch_size)));
 }
 
-// Returns true if the loss is the only consumer of this node's output and the loss's derivative
-// cancels with the activation's. A penalty of the output is a second consumer.
+bool TakesLogits(const Loss& loss, const Layer& layer) {
+  return !layer.is_view() && loss.TakesLogitsOf(layer.activation().kind);
+}
+
+// Returns true if the loss takes the logits of this node's output and is its only consumer. A
+// penalty of the output is a second consumer.
 bool FusesLoss(const Model& model, int node, const Loss& loss) {
   const Layer& layer = *model.nodes()[node].layer;
-  const Activation::Kind kind = layer.activation().kind;
-  if (layer.is_view() || kind == Activation::Kind::kLinear || kind != loss.fused_activation()) {
-    return false;
-  }
+  if (!TakesLogits(loss, layer)) return false;
   if (!layer.activity_regularizer().empty()) return false;
   return std::none_of(
       model.nodes().begin(), model.nodes().end(),
@@ -54,7 +55,18 @@ Executor::Executor(const Model* model, const Objective* objective, const Options
       stages_(model->nodes().size()) {
   for (size_t i = 0; i < objective_.losses().size(); ++i) {
     const int node = model->outputs()[i].node;
-    stages_[node].fuses_loss = FusesLoss(*model, node, *objective_.losses()[i].loss);
+    const Loss& loss = *objective_.losses()[i].loss;
+    stages_[node].fuses_loss = FusesLoss(*model, node, loss);
+    const Layer& layer = *model->nodes()[node].layer;
+    // A loss that takes logits but cannot be fused must not see them. Its metrics do without.
+    const bool for_metrics =
+        !TakesLogits(loss, layer) &&
+        absl::c_any_of(objective_.metrics(), [&](const Objective::OutputMetric& metric) {
+          const Loss* const mean_of = metric.metric->spec().loss;
+          return metric.output == static_cast<int>(i) && mean_of != nullptr &&
+                 TakesLogits(*mean_of, layer);
+        });
+    stages_[node].keeps_logits = stages_[node].fuses_loss || for_metrics;
   }
   // FindPlan returns pointers into the vector, so it must not reallocate.
   plans_.reserve(kPlansMax);
@@ -178,6 +190,9 @@ absl::Status Executor::AllocateOutputs() {
     if (node.inputs.empty() || node.layer->is_view() || fusion_.next[i] >= 0) continue;
     const int64_t count = options_.batch_size * ElementCount(node.layer->output().shape);
     CAIRN_ASSIGN_OR_RETURN(stages_[i].output, Allocate(count));
+    if (stages_[i].keeps_logits) {
+      CAIRN_ASSIGN_OR_RETURN(stages_[i].logits, Allocate(count));
+    }
     if (node.writes_mask) {
       CAIRN_ASSIGN_OR_RETURN(float* const mask,
                              Allocate(options_.batch_size * node.layer->output().shape[0]));
@@ -393,6 +408,7 @@ ForwardArguments Executor::ForwardArgumentsOf(int node) const {
   const Stage& stage = stages_[node];
   return {.inputs = stage.inputs,
           .output = stage.output,
+          .logits = stages_[fusion_.tail(node)].logits,
           .variables = stage.variables,
           .masks = stage.masks,
           .mask_output = stage.mask_output,
@@ -433,7 +449,9 @@ Loss::Batch Executor::LossBatch(int output) const {
           .output = stages_[place.node].output,
           .labels = labels_[output],
           .weights = weights_,
-          .fused = stages_[place.node].fuses_loss,
+          .logits = stages_[place.node].logits,
+          .is_softmax =
+              model_->nodes()[place.node].layer->activation().kind == Activation::Kind::kSoftmax,
           .gradient_divisor = GradientDivisor(batch_size_),
           .gradient_scale = static_cast<float>(objective_.losses()[output].weight)};
 }

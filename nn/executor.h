@@ -148,6 +148,7 @@ class Executor {
   struct Stage {
     std::vector<const float*> inputs;
     float* output = nullptr;
+    float* logits = nullptr;  // ForwardArguments::logits.
     std::vector<const float*> variables;
     std::vector<const int32_t*> masks;
     int32_t* mask_output = nullptr;
@@ -158,6 +159,8 @@ class Executor {
     // The loss computes the gradient with respect to the input of this layer's activation, so the
     // kernel skips the activation's derivative.
     bool fuses_loss = false;
+    // The loss or a metric takes the logits.
+    bool keeps_logits = false;
   };
   // A variable whose regularization penalty belongs to the loss.
   struct Penalty {

@@ -14,6 +14,9 @@ namespace cairn::nn {
 struct ForwardArguments {
   absl::Span<const float* const> inputs;
   float* output = nullptr;
+  // Where to write the input of Layer::activation() too, if that is a softmax or a sigmoid and the
+  // loss takes it (Loss::TakesLogitsOf). Null otherwise.
+  float* logits = nullptr;
   absl::Span<const float* const> variables;
   // By input: one word per step of each example, zero if the step is masked. A null pointer means
   // that no step is masked. Empty if no input has a mask or the layer does not use masks.

@@ -90,7 +90,9 @@ class SummedLoss final : public Loss {
     spec.is_sum = true;
     return spec;
   }
-  Activation::Kind fused_activation() const override { return mean_->fused_activation(); }
+  bool TakesLogitsOf(Activation::Kind activation) const override {
+    return mean_->TakesLogitsOf(activation);
+  }
 
   absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const override {
     const int64_t positions =

@@ -76,9 +76,11 @@ class Loss {
     // and gradient. The divisor remains the number of examples, as with Keras's reduction
     // "sum_over_batch_size".
     const float* weights = nullptr;
-    // True if the output was computed by fused_activation(); then Compute returns the gradient with
-    // respect to that activation's input.
-    bool fused = false;
+    // The input of the activation that computed the output, a softmax or a sigmoid, if the loss, or
+    // a loss that is a metric, takes it (TakesLogitsOf). Then that loss's Compute returns the
+    // gradient with respect to it. Null otherwise.
+    const float* logits = nullptr;
+    bool is_softmax = false;  // Else it is a sigmoid.
     // The divisor of the gradient. 0: the number of examples, which gives the gradient of the mean.
     int64_t gradient_divisor = 0;
     // A factor of the gradient, but not of the loss: the weight of this output in the model's loss.
@@ -86,6 +88,10 @@ class Loss {
     // For metrics: the result of Compute for this batch.
     double loss_sum = 0;
 
+    // That of the output, if there are logits.
+    Activation::Kind activation() const {
+      return is_softmax ? Activation::Kind::kSoftmax : Activation::Kind::kSigmoid;
+    }
     float weight(int64_t example) const { return weights == nullptr ? 1.0f : weights[example]; }
   };
 
@@ -106,14 +112,15 @@ class Loss {
   // The number of label values per example for a valid output shape.
   virtual int64_t LabelCount(const Shape& output) const = 0;
 
-  // The activation whose derivative cancels with this loss's. Computed together, the gradient is
-  // exact even where the clipped form has none (Keras on TensorFlow does the same). kLinear if
-  // there is none.
-  virtual Activation::Kind fused_activation() const { return Activation::Kind::kLinear; }
+  // True if the loss of an output with this activation is computed of the activation's input, so
+  // that nothing is clipped. Keras does so in `fit` and `evaluate` (keras/src/backend/tensorflow/
+  // nn.py, _get_logits): a crossentropy takes the logits of a softmax as well as of a sigmoid, and
+  // with `from_logits`, too.
+  virtual bool TakesLogitsOf(Activation::Kind) const { return false; }
 
   // Returns the sum over examples of weight x loss. If `gradient` is not null, writes the
-  // derivative of that sum divided by the batch's divisor, with respect to the output or, if
-  // batch.fused, to the activation's input. INVALID_ARGUMENT: a class label is out of range.
+  // derivative of that sum divided by the batch's divisor, with respect to the output or, if given,
+  // the logits. INVALID_ARGUMENT: a class label is out of range.
   virtual absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const = 0;
 
  protected:

@@ -16,8 +16,11 @@ class ActivationKernel : public Kernel {
 
   absl::Status Forward(const ForwardArguments& arguments) override {
     pieces_.Run([&](int64_t begin, int64_t end) {
-      ApplyActivation(activation_, end - begin, width_, arguments.inputs[0] + begin * width_,
-                      arguments.output + begin * width_);
+      const int64_t first = begin * width_;
+      const float* const input = arguments.inputs[0] + first;
+      ApplyActivation(activation_, end - begin, width_, input, arguments.output + first);
+      if (arguments.logits == nullptr) return;
+      std::memcpy(arguments.logits + first, input, (end - begin) * width_ * sizeof(float));
     });
     return absl::OkStatus();
   }

@@ -25,12 +25,13 @@ ActivationTail::ActivationTail(const Activation& activation, int64_t rows, int64
   }
 }
 
-float* ActivationTail::Target(float* output) const {
+float* ActivationTail::Target(float* output, float* logits) const {
+  if (logits != nullptr) return logits;
   return before_activation_.get() == nullptr ? output : before_activation_.get();
 }
 
-void ActivationTail::Forward(const float* bias, float* output) {
-  float* const products = Target(output);
+void ActivationTail::Forward(const float* bias, float* output, float* logits) {
+  float* const products = Target(output, logits);
   pieces_.Run([&](int64_t begin, int64_t end) {
     float* const first = products + begin * width_;
     if (bias != nullptr) AddToRows(end - begin, width_, bias, first);

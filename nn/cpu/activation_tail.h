@@ -16,12 +16,12 @@ class ActivationTail {
  public:
   ActivationTail(const Activation& activation, int64_t rows, int64_t width, bool training);
 
-  // Where the layer must write its product: `output`, or an internal buffer if the activation's
-  // derivative needs the activation's input.
-  float* Target(float* output) const;
-  // Adds `bias` (null: none) to the product at Target(output), applies the activation and writes
-  // `output`.
-  void Forward(const float* bias, float* output);
+  // Where the layer must write its product: `logits` (ForwardArguments::logits) if not null, an
+  // internal buffer if the activation's derivative needs the activation's input, else `output`.
+  float* Target(float* output, float* logits) const;
+  // Adds `bias` (null: none) to the product at Target(output, logits), applies the activation and
+  // writes `output`.
+  void Forward(const float* bias, float* output, float* logits);
   // Turns the gradient with respect to the output, in place, into the gradient with respect to the
   // product. If `before_activation`, it is that already. Writes the bias's gradient unless it is
   // null.

@@ -45,9 +45,9 @@ class Conv2DKernel : public Kernel {
   absl::Status Forward(const ForwardArguments& arguments) override {
     const float* bias = use_bias_ ? arguments.variables[1] : nullptr;
     convolution_->Forward(arguments.inputs[0], arguments.variables[0], bias,
-                          tail_.Target(arguments.output));
+                          tail_.Target(arguments.output, arguments.logits));
     // Bias and a plain ReLU are part of the convolution.
-    if (!applies_relu_) tail_.Forward(/*bias=*/nullptr, arguments.output);
+    if (!applies_relu_) tail_.Forward(/*bias=*/nullptr, arguments.output, arguments.logits);
     return absl::OkStatus();
   }
 

@@ -28,8 +28,8 @@ class Conv2DTransposeKernel : public Kernel {
 
   absl::Status Forward(const ForwardArguments& arguments) override {
     convolution_->InputGradient(arguments.inputs[0], arguments.variables[0],
-                                tail_.Target(arguments.output));
-    tail_.Forward(use_bias_ ? arguments.variables[1] : nullptr, arguments.output);
+                                tail_.Target(arguments.output, arguments.logits));
+    tail_.Forward(use_bias_ ? arguments.variables[1] : nullptr, arguments.output, arguments.logits);
     return absl::OkStatus();
   }
 

@@ -97,8 +97,9 @@ class Conv3DKernel : public Kernel {
 
   absl::Status Forward(const ForwardArguments& arguments) override {
     forward_.Run(input_.Unfold(arguments.inputs[0]), arguments.variables[0],
-                 use_bias_ ? arguments.variables[1] : nullptr, tail_.Target(arguments.output));
-    tail_.Forward(/*bias=*/nullptr, arguments.output);
+                 use_bias_ ? arguments.variables[1] : nullptr,
+                 tail_.Target(arguments.output, arguments.logits));
+    tail_.Forward(/*bias=*/nullptr, arguments.output, arguments.logits);
     return absl::OkStatus();
   }
 
@@ -157,8 +158,8 @@ class Conv3DTransposeKernel : public Kernel {
 
   absl::Status Forward(const ForwardArguments& arguments) override {
     forward_.Run(arguments.inputs[0], arguments.variables[0], /*bias=*/nullptr, output_.rows());
-    output_.Fold(tail_.Target(arguments.output));
-    tail_.Forward(use_bias_ ? arguments.variables[1] : nullptr, arguments.output);
+    output_.Fold(tail_.Target(arguments.output, arguments.logits));
+    tail_.Forward(use_bias_ ? arguments.variables[1] : nullptr, arguments.output, arguments.logits);
     return absl::OkStatus();
   }
 

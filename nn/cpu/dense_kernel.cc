@@ -35,8 +35,9 @@ class DenseKernel : public Kernel {
 
   absl::Status Forward(const ForwardArguments& arguments) override {
     const float* bias = use_bias_ ? arguments.variables[1] : nullptr;
-    product_.Run(arguments.inputs[0], arguments.variables[0], bias, tail_.Target(arguments.output));
-    if (!applies_relu_) tail_.Forward(/*bias=*/nullptr, arguments.output);
+    product_.Run(arguments.inputs[0], arguments.variables[0], bias,
+                 tail_.Target(arguments.output, arguments.logits));
+    if (!applies_relu_) tail_.Forward(/*bias=*/nullptr, arguments.output, arguments.logits);
     return absl::OkStatus();
   }
 

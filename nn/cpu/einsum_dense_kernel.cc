@@ -116,7 +116,7 @@ class EinsumDenseKernel : public Kernel {
   }
 
   absl::Status Forward(const ForwardArguments& arguments) override {
-    float* target = tail_.Target(arguments.output);
+    float* target = tail_.Target(arguments.output, arguments.logits);
     ForEachPlace([&](const Axis& at) {
       float* to = target + at.output_stride;
       product_.Run(input_.Read(arguments.inputs[0] + at.input_stride),
@@ -128,7 +128,7 @@ class EinsumDenseKernel : public Kernel {
       const float* bias = arguments.variables[1];
       ForEachBias([&](int64_t element, int64_t at) { target[element] += bias[at]; });
     }
-    tail_.Forward(/*bias=*/nullptr, arguments.output);
+    tail_.Forward(/*bias=*/nullptr, arguments.output, arguments.logits);
     return absl::OkStatus();
   }
 

@@ -41,8 +41,8 @@ class SeparableConv2DKernel : public Kernel {
   absl::Status Forward(const ForwardArguments& arguments) override {
     depthwise_->Forward(arguments.inputs[0], arguments.variables[0], nullptr, between_.get());
     pointwise_->Forward(between_.get(), arguments.variables[1], nullptr,
-                        tail_.Target(arguments.output));
-    tail_.Forward(use_bias_ ? arguments.variables[2] : nullptr, arguments.output);
+                        tail_.Target(arguments.output, arguments.logits));
+    tail_.Forward(use_bias_ ? arguments.variables[2] : nullptr, arguments.output, arguments.logits);
     return absl::OkStatus();
   }
 

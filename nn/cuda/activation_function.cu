@@ -8,25 +8,28 @@ namespace {
 using Kind = Activation::Kind;
 
 void Softmax(Context* context, bool is_log, int64_t rows, int64_t width, const float* x,
-             const float* bias, float* y) {
+             const float* bias, float* sum, float* y) {
   ForEachRow(context, rows, width, [=] __device__(int64_t row, const RowBlock& block) {
     const float* from = x + row * width;
     float* const to = y + row * width;
-    if (bias != nullptr) {
+    if (bias != nullptr || sum != nullptr) {
       // Each thread reads again only what it has written.
-      for (int64_t i = block.first(); i < width; i += block.step()) to[i] = from[i] + bias[i];
-      from = to;
+      float* const kept = sum != nullptr ? sum + row * width : to;
+      for (int64_t i = block.first(); i < width; i += block.step()) {
+        kept[i] = bias != nullptr ? from[i] + bias[i] : from[i];
+      }
+      from = kept;
     }
     double maximum = -std::numeric_limits<double>::infinity();
     for (int64_t i = block.first(); i < width; i += block.step()) {
       maximum = fmax(maximum, static_cast<double>(from[i]));
     }
     const float highest = static_cast<float>(block.Maximum(maximum));
-    double sum = 0;
-    for (int64_t i = block.first(); i < width; i += block.step()) sum += expf(from[i] - highest);
-    sum = block.Sum(sum);
-    const float log_sum = static_cast<float>(log(sum));
-    const float scale = static_cast<float>(1 / sum);
+    double total = 0;
+    for (int64_t i = block.first(); i < width; i += block.step()) total += expf(from[i] - highest);
+    total = block.Sum(total);
+    const float log_sum = static_cast<float>(log(total));
+    const float scale = static_cast<float>(1 / total);
     for (int64_t i = block.first(); i < width; i += block.step()) {
       to[i] = is_log ? from[i] - highest - log_sum : expf(from[i] - highest) * scale;
     }
@@ -55,7 +58,7 @@ void SoftmaxGradient(Context* context, bool is_log, int64_t rows, int64_t width,
 void ApplyActivation(Context* context, const Activation& activation, int64_t rows, int64_t width,
                      const float* x, const float* bias, float* sum, float* y) {
   if (activation.is_row_wise()) {
-    return Softmax(context, activation.kind == Kind::kLogSoftmax, rows, width, x, bias, y);
+    return Softmax(context, activation.kind == Kind::kLogSoftmax, rows, width, x, bias, sum, y);
   }
   MapColumns<1, 2>(context, rows, width, {{x}, {y, sum}},
                    [=] __device__(int64_t column, const float* from, float* to) {

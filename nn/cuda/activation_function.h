@@ -9,8 +9,8 @@
 namespace cairn::nn::cuda {
 
 // y = activation(x + bias) for `rows` x `width` values; softmax is computed per row. A null bias
-// means 0. y may equal x. If `sum` is not null and the activation is not row-wise, x + bias is
-// written there; it may equal x.
+// means 0. y may equal x. If `sum` is not null, x + bias is written there; it may equal x, but not
+// y.
 void ApplyActivation(Context* context, const Activation& activation, int64_t rows, int64_t width,
                      const float* x, const float* bias, float* sum, float* y);
 

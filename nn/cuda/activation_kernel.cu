@@ -13,8 +13,8 @@ class ActivationKernel final : public Kernel {
         rows_(context.options.examples * ElementCount(layer.output().shape) / width_) {}
 
   absl::Status Forward(const ForwardArguments& arguments) override {
-    ApplyActivation(context_, activation_, rows_, width_, arguments.inputs[0], nullptr, nullptr,
-                    arguments.output);
+    ApplyActivation(context_, activation_, rows_, width_, arguments.inputs[0], /*bias=*/nullptr,
+                    arguments.logits, arguments.output);
     return absl::OkStatus();
   }
 

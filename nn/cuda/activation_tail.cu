@@ -15,15 +15,16 @@ ActivationTail::ActivationTail(Context* context, const Activation& activation, i
   if (training) ReserveForColumns(context, rows, width);
 }
 
-float* ActivationTail::Target(float* output) const {
+float* ActivationTail::Target(float* output, float* logits) const {
+  if (logits != nullptr) return logits;
   return before_activation_.data() == nullptr ? output : before_activation_.data();
 }
 
-void ActivationTail::Forward(const float* bias, float* output) {
-  float* const product = Target(output);
+void ActivationTail::Forward(const float* bias, float* output, float* logits) {
+  float* const product = Target(output, logits);
   if (bias == nullptr && activation_.kind == Activation::Kind::kLinear) return;
-  ApplyActivation(context_, activation_, rows_, width_, product, bias, before_activation_.data(),
-                  output);
+  ApplyActivation(context_, activation_, rows_, width_, product, bias,
+                  logits != nullptr ? logits : before_activation_.data(), output);
 }
 
 void ActivationTail::Backward(const float* output, bool before_activation, float* gradient,

@@ -29,7 +29,8 @@ class Projection {
   void Forward(const float* input, absl::Span<const float* const> variables, float* output) {
     Multiply(context_, {.rows = rows_, .columns = columns_, .inner = inner_}, input,
              variables[kernel_], output);
-    tail_.Forward(use_bias_ ? variables[kernel_ + 1] : nullptr, output);
+    tail_.Forward(use_bias_ ? variables[kernel_ + 1] : nullptr, output,
+                  /*logits=*/nullptr);
   }
 
   // Skips gradients that are null. Overwrites `input_gradient`, or adds to it.

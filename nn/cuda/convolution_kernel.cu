@@ -29,10 +29,10 @@ class ConvolutionKernel final : public Kernel {
 
   absl::Status Forward(const ForwardArguments& arguments) override {
     const float* const kernel = arguments.variables[0];
-    float* const target = tail_.Target(arguments.output);
+    float* const target = tail_.Target(arguments.output, arguments.logits);
     is_transposed_ ? convolution_.InputGradient(arguments.inputs[0], kernel, target)
                    : convolution_.Forward(arguments.inputs[0], kernel, target);
-    tail_.Forward(use_bias_ ? arguments.variables[1] : nullptr, arguments.output);
+    tail_.Forward(use_bias_ ? arguments.variables[1] : nullptr, arguments.output, arguments.logits);
     return absl::OkStatus();
   }
 
@@ -95,6 +95,7 @@ class SeparableConv2DKernel final : public Kernel {
     const float* const between = between_.data();
     return pointwise_.Forward({.inputs = {&between, 1},
                                .output = arguments.output,
+                               .logits = arguments.logits,
                                .variables = arguments.variables.subspan(1)});
   }
 

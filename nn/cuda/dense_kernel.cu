@@ -18,8 +18,8 @@ class DenseKernel final : public Kernel {
 
   absl::Status Forward(const ForwardArguments& arguments) override {
     Multiply(context_, {.rows = rows_, .columns = units_, .inner = inputs_}, arguments.inputs[0],
-             arguments.variables[0], tail_.Target(arguments.output));
-    tail_.Forward(use_bias_ ? arguments.variables[1] : nullptr, arguments.output);
+             arguments.variables[0], tail_.Target(arguments.output, arguments.logits));
+    tail_.Forward(use_bias_ ? arguments.variables[1] : nullptr, arguments.output, arguments.logits);
     return absl::OkStatus();
   }
 

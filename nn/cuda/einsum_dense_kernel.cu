@@ -47,7 +47,7 @@ class EinsumDenseKernel final : public Kernel {
                           LastAxesOfBias(layer)) {}
 
   absl::Status Forward(const ForwardArguments& arguments) override {
-    float* const target = tail_.Target(arguments.output);
+    float* const target = tail_.Target(arguments.output, arguments.logits);
     Multiply(context_,
              {.rows = rows_,
               .columns = columns_,
@@ -64,7 +64,7 @@ class EinsumDenseKernel final : public Kernel {
     output_.Store(target);
     const float* const bias = use_bias_ ? arguments.variables[1] : nullptr;
     if (use_bias_ && !bias_is_last_) AddBroadcast(context_, bias_axes_, bias, target);
-    tail_.Forward(bias_is_last_ ? bias : nullptr, arguments.output);
+    tail_.Forward(bias_is_last_ ? bias : nullptr, arguments.output, arguments.logits);
     return absl::OkStatus();
   }
 

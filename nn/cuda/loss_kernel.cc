@@ -35,7 +35,8 @@ class DeviceLossKernel final : public LossKernel {
     const int64_t elements = ElementCount(*batch.shape);
     ComputeLoss(context_, {.spec = loss_.spec(),
                            .sparse = loss_.label_type() == proto::INT32,
-                           .fused = batch.fused,
+                           .logits = batch.logits,
+                           .is_softmax = batch.is_softmax,
                            .examples = batch.examples,
                            .elements = elements,
                            .width = width,
@@ -52,7 +53,8 @@ class DeviceLossKernel final : public LossKernel {
     const MeasuredBatch measured = {.examples = batch.examples,
                                     .elements = elements,
                                     .width = width,
-                                    .fused = batch.fused,
+                                    .logits = batch.logits,
+                                    .is_softmax = batch.is_softmax,
                                     .output = batch.output,
                                     .labels = batch.labels,
                                     .weights = batch.weights,
@@ -75,6 +77,7 @@ class DeviceLossKernel final : public LossKernel {
     Loss::Batch copied = batch;
     copied.output = host_output.data();
     copied.labels = host_labels.data();
+    copied.logits = nullptr;
     copied.weights = nullptr;
     return loss_.Compute(copied, nullptr).status();
   }
@@ -103,6 +106,10 @@ class HostLossKernel final : public LossKernel {
     Loss::Batch copied = batch;
     copied.output = output_.data();
     copied.labels = labels_.data();
+    if (batch.logits != nullptr) {
+      CAIRN_RETURN_IF_ERROR(Fetch(context_, batch.logits, outputs, &logits_));
+      copied.logits = logits_.data();
+    }
     if (batch.weights != nullptr) {
       CAIRN_RETURN_IF_ERROR(Fetch(context_, batch.weights, batch.examples, &weights_));
       copied.weights = weights_.data();
@@ -134,6 +141,7 @@ class HostLossKernel final : public LossKernel {
   std::vector<double> results_;
   // Copies of the batch.
   std::vector<float> output_;
+  std::vector<float> logits_;
   std::vector<float> labels_;
   std::vector<float> weights_;
   std::vector<float> gradient_;

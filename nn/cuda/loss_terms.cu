@@ -22,20 +22,21 @@ __device__ bool IsClipped(float p) { return p < kProbabilityMin || p > kProbabil
 __device__ float Sign(float x) { return static_cast<float>((x > 0) - (x < 0)); }
 __device__ float AtLeast(float x, float low) { return x < low ? low : x; }
 
-__device__ double BinaryCrossentropy(const LossSpec& spec, bool fused, float output, float label,
+// The crossentropy of an output, which is a logit or a probability, and its derivative.
+__device__ double BinaryCrossentropy(bool from_logits, float output, float target,
                                      float* derivative) {
-  const float target = label * (1 - spec.label_smoothing) + 0.5f * spec.label_smoothing;
-  if (spec.from_logits) {
-    *derivative = 1.0f / (1.0f + expf(-output)) - target;
-    return AtLeast(output, 0.0f) - output * target + log1pf(expf(-fabsf(output)));
+  if (from_logits) {
+    const float power = expf(-fabsf(output));
+    *derivative = (output < 0 ? power : 1.0f) / (1.0f + power) - target;
+    return AtLeast(output, 0.0f) - output * target + log1pf(power);
   }
   const float p = Clipped(output);
-  if (fused) {
-    *derivative = output - target;
-  } else {
-    *derivative = IsClipped(output) ? 0 : (p - target) / (p * (1 - p));
-  }
+  *derivative = IsClipped(output) ? 0 : (p - target) / (p * (1 - p));
   return -(target * logf(p) + (1 - target) * logf(1 - p));
+}
+
+__device__ float SmoothedTarget(const LossSpec& spec, float label) {
+  return label * (1 - spec.label_smoothing) + 0.5f * spec.label_smoothing;
 }
 
 // x^gamma's derivative, which is 0 at 0 as the terms that it multiplies are.
@@ -44,17 +45,17 @@ __device__ double PowerSlope(double x, double gamma) {
 }
 
 __device__ double BinaryFocal(const LossSpec& spec, float output, float label, float* derivative) {
-  const double y = label * (1 - spec.label_smoothing) + 0.5f * spec.label_smoothing;
-  const double given = spec.from_logits ? 1 / (1 + exp(-static_cast<double>(output))) : output;
-  const double p = Clipped(static_cast<float>(given));
-  const double entropy = -(y * log(p) + (1 - y) * log(1 - p));
-  const double wrong = fmax(1 - (y * given + (1 - y) * (1 - given)), 0.0);
+  const float target = SmoothedTarget(spec, label);
+  const double y = target;
+  const double p = spec.from_logits ? 1 / (1 + exp(-static_cast<double>(output))) : output;
+  float entropy_slope = 0;
+  const double entropy = BinaryCrossentropy(spec.from_logits, output, target, &entropy_slope);
+  const double wrong = fmax(1 - (y * p + (1 - y) * (1 - p)), 0.0);
   const double focus = pow(wrong, spec.gamma);
   const double balance = spec.balances_classes ? y * spec.alpha + (1 - y) * (1 - spec.alpha) : 1;
-  const double slope =
-      (IsClipped(static_cast<float>(given)) ? 0 : focus * (p - y) / (p * (1 - p))) +
-      entropy * PowerSlope(wrong, spec.gamma) * (1 - 2 * y);
-  *derivative = static_cast<float>(balance * slope * (spec.from_logits ? given * (1 - given) : 1));
+  const double focus_slope =
+      PowerSlope(wrong, spec.gamma) * (1 - 2 * y) * (spec.from_logits ? p * (1 - p) : 1);
+  *derivative = static_cast<float>(balance * (focus * entropy_slope + entropy * focus_slope));
   return balance * focus * entropy;
 }
 
@@ -74,7 +75,7 @@ __device__ double Distance(const LossTask& task, float output, float label, floa
   const float difference = output - label;
   switch (spec.kind) {
     case Kind::kBinaryCrossentropy:
-      return BinaryCrossentropy(spec, task.fused, output, label, derivative);
+      return BinaryCrossentropy(spec.from_logits, output, SmoothedTarget(spec, label), derivative);
     case Kind::kBinaryFocalCrossentropy:
       return BinaryFocal(spec, output, label, derivative);
     case Kind::kHinge:
@@ -125,6 +126,7 @@ __device__ double Distance(const LossTask& task, float output, float label, floa
 // write `factor` times its derivatives to `gradient`, unless that is null.
 struct Row {
   const float* output = nullptr;
+  const float* logits = nullptr;  // Null if the output is not their softmax.
   const float* labels = nullptr;  // Null if labels are class labels.
   int64_t label = 0;              // The class label; no class if the row does not count.
   int64_t width = 0;
@@ -149,11 +151,22 @@ struct Target {
   }
 };
 
+// The logarithm of the softmax's output for class c, as in nn/losses. Few are too small for a
+// float, so one thread may search the row.
+__device__ float LogProbability(const Row& row, int64_t c) {
+  if (row.output[c] >= kFloatMin) return logf(row.output[c]);
+  int64_t largest = 0;
+  for (int64_t i = 1; i < row.width; ++i) {
+    if (row.output[i] > row.output[largest]) largest = i;
+  }
+  return logf(row.output[largest]) + (row.logits[c] - row.logits[largest]);
+}
+
 __device__ void Crossentropy(const LossTask& task, const Row& row, const RowTeam& team) {
   const float smoothing = task.spec.label_smoothing;
   const Target target = {row.labels, row.label, 1 - smoothing,
                          smoothing / static_cast<float>(row.width)};
-  const bool is_softmax = task.fused && !task.spec.from_logits;
+  const bool is_softmax = row.logits != nullptr;
   // Probabilities are normalized by their sum. The logarithm of logits' sum of exponentials is
   // computed without overflow.
   double total = 1, target_sum = 1;
@@ -180,9 +193,10 @@ __device__ void Crossentropy(const LossTask& task, const Row& row, const RowTeam
     const float y = target(c);
     const float p = is_normalized ? row.output[c] / sum : row.output[c];
     if (y != 0) {
-      // As in Keras, which takes the logits of a softmax, only other probabilities are clipped.
-      const float share = is_softmax ? AtLeast(p, kFloatMin) : Clipped(p);
-      loss += static_cast<double>(y) * (task.spec.from_logits ? total - p : -logf(share));
+      const double distance = is_softmax              ? -LogProbability(row, c)
+                              : task.spec.from_logits ? total - p
+                                                      : -logf(Clipped(p));
+      loss += y * distance;
     }
     // A clipped probability contributes no gradient.
     if (!is_normalized || !IsClipped(p)) targets += y;
@@ -396,6 +410,7 @@ void SumDistancesOfRows(Context* context, const LossTask& task, float factor,
         const int64_t place = i * task.width;
         Row row;
         row.output = task.output + place;
+        if (task.logits != nullptr) row.logits = task.logits + place;
         row.width = task.width;
         row.weight = task.weights == nullptr ? 1 : task.weights[i / positions];
         const bool has_share = task.spec.has_ignored_class;
@@ -420,11 +435,29 @@ void SumDistancesOfRows(Context* context, const LossTask& task, float factor,
       finish);
 }
 
+// Returns the task whose `output` is the logits, if the loss takes them (Loss::TakesLogitsOf). Only
+// the crossentropy of a softmax reads both; no other task keeps `logits`.
+LossTask TakeLogits(LossTask task) {
+  const Kind kind = task.spec.kind;
+  const bool of_both = kind == Kind::kCategoricalCrossentropy && task.is_softmax;
+  const bool of_logits =
+      kind == Kind::kCategoricalCrossentropy || kind == Kind::kBinaryCrossentropy ||
+      (kind == Kind::kBinaryFocalCrossentropy && !task.is_softmax && !task.spec.from_logits);
+  if (task.logits != nullptr && of_logits) {
+    task.spec.from_logits = !of_both;
+    if (of_both) return task;
+    task.output = task.logits;
+  }
+  task.logits = nullptr;
+  return task;
+}
+
 }  // namespace
 
 size_t LossScratchBytes() { return kRowScratchBytes; }
 
-void ComputeLoss(Context* context, const LossTask& task) {
+void ComputeLoss(Context* context, const LossTask& given) {
+  const LossTask task = TakeLogits(given);
   const bool of_rows = IsOfRows(task.spec.kind);
   const int64_t positions = task.elements / task.width;
   const int64_t terms = of_rows ? positions : task.elements;

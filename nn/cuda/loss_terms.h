@@ -14,8 +14,9 @@ struct LossTask {
   LossSpec spec;
   // Labels are class labels.
   bool sparse = false;
-  // Loss::Batch::fused.
-  bool fused = false;
+  // Those of Loss::Batch.
+  const float* logits = nullptr;
+  bool is_softmax = false;
   int64_t examples = 0;
   // The outputs of an example, and those of its last axis.
   int64_t elements = 0;

@@ -295,7 +295,8 @@ void LossMean(Context* context, const MetricSpec& spec, const MeasuredBatch& bat
   LossTask task;
   task.spec = spec.loss->spec();
   task.sparse = spec.loss->label_type() == proto::INT32;
-  task.fused = batch.fused;
+  task.logits = batch.logits;
+  task.is_softmax = batch.is_softmax;
   task.examples = batch.examples;
   task.elements = batch.elements;
   task.width = batch.width;

@@ -9,13 +9,14 @@
 
 namespace cairn::nn::cuda {
 
-// A batch whose metrics are computed. All pointers are to the GPU's memory. `elements`, `width` and
-// `fused` are those of LossTask (loss_terms.h).
+// A batch whose metrics are computed. All pointers are to the GPU's memory. `elements`, `width`,
+// `logits` and `is_softmax` are those of LossTask (loss_terms.h).
 struct MeasuredBatch {
   int64_t examples = 0;
   int64_t elements = 0;
   int64_t width = 0;
-  bool fused = false;
+  const float* logits = nullptr;
+  bool is_softmax = false;
   const float* output = nullptr;
   const void* labels = nullptr;
   const float* weights = nullptr;

@@ -25,6 +25,24 @@ bool IsClipped(float probability) {
   return probability < kProbabilityMin || probability > kProbabilityMax;
 }
 
+bool HasLogits(Activation::Kind activation) {
+  return activation == Activation::Kind::kSoftmax || activation == Activation::Kind::kSigmoid;
+}
+
+// The crossentropy of the sigmoid of x, and its derivative, without overflow.
+double SigmoidCrossentropy(float x, float target, float* derivative) {
+  const float power = std::exp(-std::fabs(x));
+  *derivative = (x < 0 ? power : 1.0f) / (1.0f + power) - target;
+  return std::max(x, 0.0f) - x * target + std::log1p(power);
+}
+
+// The crossentropy of a probability, which has no gradient where it is clipped.
+double ClippedCrossentropy(float output, float target, float* derivative) {
+  const float p = Clipped(output);
+  *derivative = IsClipped(output) ? 0 : (p - target) / (p * (1 - p));
+  return -(target * std::log(p) + (1 - target) * std::log(1 - p));
+}
+
 // Target functors: the target of class c of one row, from a class label or from a vector.
 struct OneHotTarget {
   int64_t label;
@@ -39,7 +57,7 @@ struct GivenTarget {
 
 enum class Form {
   kProbabilities,  // positive numbers; normalized by their sum, then clipped
-  kSoftmax,        // computed by a softmax; the gradient is with respect to its input
+  kSoftmax,        // computed by a softmax of the logits
   kLogits,
 };
 
@@ -71,16 +89,23 @@ double ProbabilityRow(const float* output, int64_t classes, const Target& target
   return loss;
 }
 
-// The outputs are a softmax's. Keras takes its logits then: nothing is clipped, but for what a
-// float cannot hold. The softmax's derivative and the logarithm's cancel: the gradient is output *
-// sum of targets - target.
+// The logarithm of the softmax's output for class c, which may be too small for a float: then it is
+// computed from that of the largest one.
+double LogProbability(const float* output, const float* logits, int64_t classes, int64_t c) {
+  if (output[c] >= kFloatMin) return std::log(output[c]);
+  const int64_t largest = std::max_element(output, output + classes) - output;
+  return std::log(output[largest]) + (static_cast<double>(logits[c]) - logits[largest]);
+}
+
+// The softmax's derivative and the logarithm's cancel: the gradient with respect to the logits is
+// output * sum of targets - target.
 template <typename Target>
-double SoftmaxRow(const float* output, int64_t classes, const Target& target, float factor,
-                  float* gradient) {
+double SoftmaxRow(const float* output, const float* logits, int64_t classes, const Target& target,
+                  float factor, float* gradient) {
   double loss = 0;
   for (int64_t c = 0; c < classes; ++c) {
     if (target(c) == 0) continue;
-    loss -= static_cast<double>(target(c)) * std::log(std::max(output[c], kFloatMin));
+    loss -= static_cast<double>(target(c)) * LogProbability(output, logits, classes, c);
   }
   if (gradient == nullptr) return loss;
   const float target_sum = TargetSum(classes, target);
@@ -90,37 +115,37 @@ double SoftmaxRow(const float* output, int64_t classes, const Target& target, fl
   return loss;
 }
 
-// The outputs are logits. The maximum is subtracted so that no exponential overflows.
+// The maximum is subtracted so that no exponential overflows.
 template <typename Target>
-double LogitRow(const float* output, int64_t classes, const Target& target, float factor,
+double LogitRow(const float* logits, int64_t classes, const Target& target, float factor,
                 float* gradient) {
-  const float maximum = *std::max_element(output, output + classes);
+  const float maximum = *std::max_element(logits, logits + classes);
   double sum = 0;
-  for (int64_t c = 0; c < classes; ++c) sum += std::exp(output[c] - maximum);
+  for (int64_t c = 0; c < classes; ++c) sum += std::exp(logits[c] - maximum);
   const double log_sum = std::log(sum) + maximum;
   double loss = 0;
   for (int64_t c = 0; c < classes; ++c) {
-    if (target(c) != 0) loss += static_cast<double>(target(c)) * (log_sum - output[c]);
+    if (target(c) != 0) loss += static_cast<double>(target(c)) * (log_sum - logits[c]);
   }
   if (gradient == nullptr) return loss;
   const float target_sum = TargetSum(classes, target);
   for (int64_t c = 0; c < classes; ++c) {
-    const float probability = static_cast<float>(std::exp(output[c] - log_sum));
+    const float probability = static_cast<float>(std::exp(logits[c] - log_sum));
     gradient[c] = factor * (probability * target_sum - target(c));
   }
   return loss;
 }
 
 template <typename Target>
-double CrossentropyRow(Form form, const float* output, int64_t classes, const Target& target,
-                       float factor, float* gradient) {
+double CrossentropyRow(Form form, const float* output, const float* logits, int64_t classes,
+                       const Target& target, float factor, float* gradient) {
   switch (form) {
     case Form::kProbabilities:
       return ProbabilityRow(output, classes, target, factor, gradient);
     case Form::kSoftmax:
-      return SoftmaxRow(output, classes, target, factor, gradient);
+      return SoftmaxRow(output, logits, classes, target, factor, gradient);
     case Form::kLogits:
-      return LogitRow(output, classes, target, factor, gradient);
+      return LogitRow(logits, classes, target, factor, gradient);
   }
   return 0;
 }
@@ -168,9 +193,7 @@ class CategoricalCrossentropy final : public CategoricalLoss {
     if (config.has_ignore_class()) ignored_ = config.ignore_class();
   }
 
-  Activation::Kind fused_activation() const override {
-    return from_logits_ ? Activation::Kind::kLinear : Activation::Kind::kSoftmax;
-  }
+  bool TakesLogitsOf(Activation::Kind activation) const override { return HasLogits(activation); }
   LossSpec spec() const override {
     return {.kind = LossSpec::Kind::kCategoricalCrossentropy,
             .from_logits = from_logits_,
@@ -184,12 +207,13 @@ class CategoricalCrossentropy final : public CategoricalLoss {
     const int64_t positions = ElementCount(*batch.shape) / classes;
     const double share = ignored_.has_value() ? ShareOf(batch, batch.examples * positions) : 1;
     const float factor = GradientFactor(batch, positions) * static_cast<float>(share);
-    const Form form = from_logits_  ? Form::kLogits
-                      : batch.fused ? Form::kSoftmax
-                                    : Form::kProbabilities;
+    Form form = from_logits_ ? Form::kLogits : Form::kProbabilities;
+    if (batch.logits != nullptr) form = batch.is_softmax ? Form::kSoftmax : Form::kLogits;
+    const float* const all_logits = batch.logits != nullptr ? batch.logits : batch.output;
     double sum = 0;
     for (int64_t row = 0; row < batch.examples * positions; ++row) {
       const float* output = batch.output + row * classes;
+      const float* logits = all_logits + row * classes;
       const float weight = batch.weight(row / positions);
       float* row_gradient = gradient == nullptr ? nullptr : gradient + row * classes;
       if (sparse()) {
@@ -199,14 +223,14 @@ class CategoricalCrossentropy final : public CategoricalLoss {
           continue;
         }
         if (label < 0 || label >= classes) return LabelError(label, classes);
-        sum += weight * CrossentropyRow(form, output, classes, OneHotTarget{label}, factor * weight,
-                                        row_gradient);
+        sum += weight * CrossentropyRow(form, output, logits, classes, OneHotTarget{label},
+                                        factor * weight, row_gradient);
       } else {
         const float* labels = static_cast<const float*>(batch.labels) + row * classes;
         const GivenTarget target = {labels, 1 - smoothing_,
                                     smoothing_ / static_cast<float>(classes)};
-        sum +=
-            weight * CrossentropyRow(form, output, classes, target, factor * weight, row_gradient);
+        sum += weight * CrossentropyRow(form, output, logits, classes, target, factor * weight,
+                                        row_gradient);
       }
     }
     return share * sum / static_cast<double>(positions);
@@ -325,24 +349,33 @@ struct CategoricalFocalDistance {
 struct BinaryFocalDistance {
   FocalOptions options;
 
-  BinaryFocalDistance For(const Loss::Batch&, int64_t) const { return *this; }
+  bool TakesLogitsOf(Activation::Kind activation) const {
+    return activation == Activation::Kind::kSigmoid && !options.from_logits;
+  }
+  BinaryFocalDistance For(const Loss::Batch& batch, int64_t) const {
+    BinaryFocalDistance distance = *this;
+    if (batch.logits != nullptr && TakesLogitsOf(batch.activation())) {
+      distance.options.from_logits = true;
+    }
+    return distance;
+  }
   LossSpec spec() const { return options.Spec(LossSpec::Kind::kBinaryFocalCrossentropy); }
-  Activation::Kind fused_activation() const { return Activation::Kind::kLinear; }
 
   double operator()(float output, float label, float* derivative) const {
-    const double y = label * (1 - options.smoothing) + 0.5f * options.smoothing;
-    const double given =
+    const float target = label * (1 - options.smoothing) + 0.5f * options.smoothing;
+    const double y = target;
+    const double p =
         options.from_logits ? 1 / (1 + std::exp(-static_cast<double>(output))) : output;
-    const double p = Clipped(static_cast<float>(given));
-    const double entropy = -(y * std::log(p) + (1 - y) * std::log(1 - p));
-    const double wrong = std::max(1 - (y * given + (1 - y) * (1 - given)), 0.0);
+    float entropy_slope = 0;
+    const double entropy = options.from_logits
+                               ? SigmoidCrossentropy(output, target, &entropy_slope)
+                               : ClippedCrossentropy(output, target, &entropy_slope);
+    const double wrong = std::max(1 - (y * p + (1 - y) * (1 - p)), 0.0);
     const double focus = std::pow(wrong, options.gamma);
     const double balance = options.balances ? y * options.alpha + (1 - y) * (1 - options.alpha) : 1;
-    const bool clipped = IsClipped(static_cast<float>(given));
-    const double slope = (clipped ? 0 : focus * (p - y) / (p * (1 - p))) +
-                         entropy * PowerSlope(wrong, options.gamma) * (1 - 2 * y);
-    *derivative =
-        static_cast<float>(balance * slope * (options.from_logits ? given * (1 - given) : 1));
+    const double focus_slope =
+        PowerSlope(wrong, options.gamma) * (1 - 2 * y) * (options.from_logits ? p * (1 - p) : 1);
+    *derivative = static_cast<float>(balance * (focus * entropy_slope + entropy * focus_slope));
     return balance * focus * entropy;
   }
 };
@@ -350,17 +383,12 @@ struct BinaryFocalDistance {
 struct BinaryDistance {
   bool from_logits = false;
   float smoothing = 0;
-  bool fused = false;
 
+  bool TakesLogitsOf(Activation::Kind activation) const { return HasLogits(activation); }
   BinaryDistance For(const Loss::Batch& batch, int64_t) const {
-    BinaryDistance distance = *this;
-    distance.fused = batch.fused;
-    return distance;
+    return {.from_logits = from_logits || batch.logits != nullptr, .smoothing = smoothing};
   }
 
-  Activation::Kind fused_activation() const {
-    return from_logits ? Activation::Kind::kLinear : Activation::Kind::kSigmoid;
-  }
   LossSpec spec() const {
     return {.kind = LossSpec::Kind::kBinaryCrossentropy,
             .from_logits = from_logits,
@@ -369,24 +397,8 @@ struct BinaryDistance {
 
   double operator()(float output, float label, float* derivative) const {
     const float target = label * (1 - smoothing) + 0.5f * smoothing;
-    return from_logits ? FromLogit(output, target, derivative)
-                       : FromProbability(output, target, derivative);
-  }
-
- private:
-  static double FromLogit(float x, float target, float* derivative) {
-    *derivative = 1.0f / (1.0f + std::exp(-x)) - target;
-    return std::max(x, 0.0f) - x * target + std::log1p(std::exp(-std::fabs(x)));
-  }
-
-  double FromProbability(float output, float target, float* derivative) const {
-    const float p = Clipped(output);
-    if (fused) {
-      *derivative = output - target;
-    } else {
-      *derivative = IsClipped(output) ? 0 : (p - target) / (p * (1 - p));
-    }
-    return -(target * std::log(p) + (1 - target) * std::log(1 - p));
+    return from_logits ? SigmoidCrossentropy(output, target, derivative)
+                       : ClippedCrossentropy(output, target, derivative);
   }
 };
 

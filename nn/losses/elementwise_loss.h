@@ -15,8 +15,9 @@ namespace cairn::nn {
 // Distance is a value type with
 //   // The distance for one batch, which has `elements` labels.
 //   Distance For(const Loss::Batch& batch, int64_t elements) const;
-//   Activation::Kind fused_activation() const;
 //   LossSpec spec() const;
+//   // Defined by a distance that takes logits, if the batch has them, in place of outputs.
+//   bool TakesLogitsOf(Activation::Kind activation) const;
 //   // Returns the distance and sets its derivative with respect to `output` (initially 0).
 //   double operator()(float output, float label, float* derivative) const;
 template <typename Distance>
@@ -31,10 +32,17 @@ class ElementwiseLoss final : public Loss {
   }
   int64_t LabelCount(const Shape& output) const override { return ElementCount(output); }
   LossSpec spec() const override { return distance_.spec(); }
-  Activation::Kind fused_activation() const override { return distance_.fused_activation(); }
+  bool TakesLogitsOf(Activation::Kind activation) const override {
+    if constexpr (requires { distance_.TakesLogitsOf(activation); }) {
+      return distance_.TakesLogitsOf(activation);
+    }
+    return false;
+  }
 
   absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const override {
     const int64_t elements = ElementCount(*batch.shape);
+    const float* output = batch.output;
+    if (batch.logits != nullptr && TakesLogitsOf(batch.activation())) output = batch.logits;
     const float* labels = static_cast<const float*>(batch.labels);
     const float factor = GradientFactor(batch, elements);
     const Distance distance = distance_.For(batch, batch.examples * elements);
@@ -44,7 +52,7 @@ class ElementwiseLoss final : public Loss {
       double example_sum = 0;
       for (int64_t i = example * elements; i < (example + 1) * elements; ++i) {
         float derivative = 0;
-        example_sum += distance(batch.output[i], labels[i], &derivative);
+        example_sum += distance(output[i], labels[i], &derivative);
         if (gradient != nullptr) gradient[i] = factor * weight * derivative;
       }
       sum += weight * example_sum;

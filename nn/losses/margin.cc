@@ -18,7 +18,6 @@ struct HingeDistance {
     return {std::all_of(labels, labels + elements,
                         [](float label) { return label == 0 || label == 1; })};
   }
-  Activation::Kind fused_activation() const { return Activation::Kind::kLinear; }
   LossSpec spec() const {
     return {.kind = squared ? LossSpec::Kind::kSquaredHinge : LossSpec::Kind::kHinge};
   }
@@ -57,7 +56,6 @@ struct CategoricalHingeDistance {
 struct WassersteinDistance {
   WassersteinDistance For(const Loss::Batch&, int64_t) const { return *this; }
   LossSpec spec() const { return {.kind = LossSpec::Kind::kWasserstein}; }
-  Activation::Kind fused_activation() const { return Activation::Kind::kLinear; }
 
   double operator()(float output, float label, float* derivative) const {
     *derivative = label;

@@ -23,7 +23,6 @@ struct Plain {
   Function function;
 
   Plain For(const Loss::Batch&, int64_t) const { return *this; }
-  Activation::Kind fused_activation() const { return Activation::Kind::kLinear; }
   LossSpec spec() const { return formula; }
   double operator()(float output, float label, float* derivative) const {
     return function(output, label, derivative);

@@ -174,6 +174,7 @@ class WeightedAccumulator final : public MetricAccumulator {
     example.weights = nullptr;
     for (int64_t i = 0; i < batch.examples; ++i) {
       example.output = batch.output + i * outputs;
+      if (batch.logits != nullptr) example.logits = batch.logits + i * outputs;
       example.labels =
           static_cast<const char*>(batch.labels) + static_cast<size_t>(i) * label_bytes;
       std::fill(of_example.begin(), of_example.end(), 0);

@@ -36,13 +36,13 @@ def distribution_labels(draw, count):
     return (labels / labels.sum(1, keepdims=True)).astype("float32")
 
 
-def network(draw, activation, outputs=3):
+def network(draw, activation, outputs=3, initializer=None):
     return keras.Sequential([
         keras.Input((6,)),
         L.Dense(8, activation="tanh", kernel_initializer=keras.initializers.GlorotUniform(
             seed=draw.seed())),
-        L.Dense(outputs, activation=activation,
-                kernel_initializer=keras.initializers.GlorotUniform(seed=draw.seed()))])
+        L.Dense(outputs, activation=activation, kernel_initializer=initializer or
+                keras.initializers.GlorotUniform(seed=draw.seed()))])
 
 
 def _logits(draw, activation):
@@ -57,6 +57,16 @@ def _crossentropy(kind, activation, labels, outputs):
         if kind is not keras.losses.SparseCategoricalCrossentropy and draw.yes():
             arguments["label_smoothing"] = draw.number(0, 0.3)
         return network(draw, function, outputs), kind(**arguments), labels
+    return build
+
+
+def _of_large_logits(kind, activation, labels, outputs):
+    """Keras takes the logits of either activation. They are so large that many outputs are 0 or 1."""
+    def build(draw):
+        initializer = keras.initializers.RandomUniform(-100, 100, seed=draw.seed())
+        return (network(draw, activation, outputs, initializer),
+                kind(from_logits=draw.yes(), label_smoothing=draw.of(0.0, draw.number(0, 0.3))),
+                labels)
     return build
 
 
@@ -134,6 +144,17 @@ LOSSES = {
         (network(draw, "linear"), keras.losses.MeanSquaredError(reduction="sum"), real_labels),
         (network(draw, "softmax", CLASSES),
          keras.losses.SparseCategoricalCrossentropy(reduction="sum"), sparse_labels)),
+    "CategoricalCrossentropy of a sigmoid": _of_large_logits(
+        keras.losses.CategoricalCrossentropy, "sigmoid", one_hot_labels, CLASSES),
+    "BinaryCrossentropy of a softmax": _of_large_logits(
+        keras.losses.BinaryCrossentropy, "softmax", binary_labels, 3),
+    "CategoricalCrossentropy of a certain softmax": _of_large_logits(
+        keras.losses.CategoricalCrossentropy, "softmax", one_hot_labels, CLASSES),
+    "BinaryCrossentropy of a certain sigmoid": _of_large_logits(
+        keras.losses.BinaryCrossentropy, "sigmoid", binary_labels, 3),
+    "BinaryFocalCrossentropy of a certain sigmoid": lambda draw: (
+        network(draw, "sigmoid", 3, keras.initializers.RandomUniform(-100, 100, seed=draw.seed())),
+        keras.losses.BinaryFocalCrossentropy(gamma=draw.number(0.5, 3)), binary_labels),
 }
 
 M = keras.metrics
@@ -225,6 +246,11 @@ METRICS = {
     "CategoricalCrossentropy": (_ONE_HOT, lambda draw: M.CategoricalCrossentropy(
         label_smoothing=draw.of(0, 0.1))),
     "SparseCategoricalCrossentropy": (_SPARSE, lambda draw: M.SparseCategoricalCrossentropy()),
+    # The loss does not take the logits, and the metric does.
+    "BinaryCrossentropy of a softmax": (("softmax", "mse", binary_labels, 3),
+                                        lambda draw: M.BinaryCrossentropy()),
+    "CategoricalCrossentropy of a sigmoid": (("sigmoid", "mse", one_hot_labels, CLASSES),
+                                             lambda draw: M.CategoricalCrossentropy()),
 }
 
 O = keras.optimizers  # noqa: E741

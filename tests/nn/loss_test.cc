@@ -24,25 +24,33 @@ struct Rows {
   std::vector<float> labels;
   std::vector<int32_t> classes;
 
+  // If given, `output` is their softmax or their sigmoid.
+  std::vector<float> logits = {};
+  bool is_softmax = true;
+
   int64_t examples() const { return static_cast<int64_t>(output.size()) / 3; }
-  Loss::Batch batch(bool fused = false) const {
+  Loss::Batch batch() const {
     const void* given = classes.empty() ? static_cast<const void*>(labels.data()) : classes.data();
     return {.examples = examples(),
             .shape = &shape,
             .output = output.data(),
             .labels = given,
-            .fused = fused};
+            .logits = logits.empty() ? nullptr : logits.data(),
+            .is_softmax = is_softmax};
   }
 };
 
-// `truth` is the batch's mean loss as a function of the outputs, in double.
+// `truth` is the batch's mean loss as a function of the outputs, or of the logits if the rows have
+// them, in double.
 void ExpectLossAndGradient(const Loss& loss, const Rows& rows,
                            const std::function<double(const std::vector<double>&)>& truth) {
-  std::vector<double> output(rows.output.begin(), rows.output.end());
+  const std::vector<float>& varied = rows.logits.empty() ? rows.output : rows.logits;
+  std::vector<double> output(varied.begin(), varied.end());
   std::vector<float> gradient(output.size());
   const absl::StatusOr<double> sum = loss.Compute(rows.batch(), gradient.data());
   ASSERT_TRUE(sum.ok());
-  EXPECT_NEAR(*sum / static_cast<double>(rows.examples()), truth(output), 1e-6);
+  const double mean = truth(output);
+  EXPECT_NEAR(*sum / static_cast<double>(rows.examples()), mean, 1e-6 * std::max(1.0, mean));
   for (size_t i = 0; i < output.size(); ++i) {
     const double before = output[i];
     output[i] = before + 1e-6;
@@ -221,15 +229,52 @@ TEST(LossTest, ASumIsThatOfTheBatch) {
   EXPECT_FALSE(CreateLoss(config).ok());
 }
 
-TEST(LossTest, FusedWithItsActivationTheGradientIsTheDifference) {
-  const Rows rows{.output = kProbabilities, .classes = {2, 0}};
-  const std::unique_ptr<Loss> loss = LossNamed("sparse_categorical_crossentropy");
-  EXPECT_EQ(loss->fused_activation(), Activation::Kind::kSoftmax);
-  std::vector<float> gradient(6);
-  ASSERT_TRUE(loss->Compute(rows.batch(/*fused=*/true), gradient.data()).ok());
-  EXPECT_FLOAT_EQ(gradient[0], 0.2f / 2);
-  EXPECT_FLOAT_EQ(gradient[2], (0.1f - 1) / 2);
-  EXPECT_FLOAT_EQ(gradient[3], (0.5f - 1) / 2);
+std::vector<float> ActivationOf(bool is_softmax, const std::vector<float>& logits) {
+  std::vector<float> output;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    double sum = 0;
+    for (size_t c = i / 3 * 3; c < i / 3 * 3 + 3; ++c) sum += std::exp(double{logits[c]});
+    output.push_back(static_cast<float>(is_softmax ? std::exp(double{logits[i]}) / sum
+                                                   : 1 / (1 + std::exp(-double{logits[i]}))));
+  }
+  return output;
+}
+
+// Also of the other activation, as Keras does, and where the output is 0 or 1. With from_logits the
+// loss takes the logits once.
+TEST(LossTest, OfASoftmaxOrASigmoidTheCrossentropiesAreThoseOfTheLogits) {
+  const std::vector<float> certain = {-60, 45, -300, 120, -90, 0.5f};
+  for (bool from_logits : {false, true}) {
+    for (bool is_softmax : {false, true}) {
+      for (const std::vector<float>& logits : {kAnything, certain}) {
+        Rows rows{.output = ActivationOf(is_softmax, logits),
+                  .labels = kTargets,
+                  .logits = logits,
+                  .is_softmax = is_softmax};
+        ExpectLossAndGradient(*LossNamed("categorical_crossentropy", from_logits), rows,
+                              [](const std::vector<double>& output) {
+                                return CrossEntropyOfRows(output, kTargets, true);
+                              });
+        ExpectLossAndGradient(*LossNamed("binary_crossentropy", from_logits), rows,
+                              [](const std::vector<double>& output) {
+                                double loss = 0;
+                                for (int i = 0; i < 6; ++i) {
+                                  // -log of the sigmoid at -x, which is large for large x.
+                                  const double x = output[i];
+                                  const double to_zero =
+                                      std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
+                                  loss += to_zero - kTargets[i] * x;
+                                }
+                                return loss / 6;
+                              });
+        rows.classes = {2, 0};
+        ExpectLossAndGradient(*LossNamed("sparse_categorical_crossentropy", from_logits), rows,
+                              [](const std::vector<double>& output) {
+                                return CrossEntropyOfRows(output, {0, 0, 1, 1, 0, 0}, true);
+                              });
+      }
+    }
+  }
 }
 
 TEST(LossTest, AWeightedExampleCostsAndPullsAccordingly) {
@@ -258,21 +303,6 @@ TEST(LossTest, CertainMistakesCostFinitely) {
   const Rows rows{.output = {1, 0, 0, 0, 1, 0}, .classes = {2, 0}};
   const double sum = *LossNamed("sparse_categorical_crossentropy")->Compute(rows.batch(), nullptr);
   EXPECT_NEAR(sum / 2, -std::log(1e-7), 1e-3);
-}
-
-// Keras takes the logits of a softmax, here 0, -z and less; -log(e^-z / (1 + e^-z + ...)) is about
-// z.
-TEST(LossTest, TheLossOfASoftmaxIsNotClipped) {
-  for (const float z : {1.0f, 15.0f, 20.0f, 60.0f, 80.0f}) {
-    const float wrong = std::exp(-z) / (1 + std::exp(-z));
-    const Rows rows{.output = {1 - wrong, wrong, 0, 1 - wrong, wrong, 0}, .classes = {1, 0}};
-    const double sum =
-        *LossNamed("sparse_categorical_crossentropy")->Compute(rows.batch(/*fused=*/true), nullptr);
-    EXPECT_NEAR(sum, z + 2 * std::log1p(std::exp(-z)), 1e-5 * z) << z;
-  }
-  const Rows rows{.output = {1, 0, 0, 0, 1, 0}, .classes = {2, 0}};
-  EXPECT_TRUE(std::isfinite(
-      *LossNamed("sparse_categorical_crossentropy")->Compute(rows.batch(/*fused=*/true), nullptr)));
 }
 
 TEST(LossTest, AClassThatTheOutputLacksIsRefused) {

@@ -137,14 +137,17 @@ class Arrays {
 struct TestBatch {
   Loss::Batch batch;
   std::vector<float> output;
+  std::vector<float> logits;
   std::vector<float> labels;
   std::vector<float> weights;
 
-  // Outputs are probabilities, some of which are 0 or 1, or equal to another one.
-  TestBatch(const Loss& loss, const Shape& shape, int64_t examples, bool fused, bool one_hot) {
+  // Outputs are probabilities, some of which are 0 or 1, or equal to another one. Logits are
+  // numbers of their own.
+  TestBatch(const Loss& loss, const Shape& shape, int64_t examples, bool with_logits,
+            bool is_softmax, bool one_hot) {
     batch = {.examples = examples,
              .shape = &shape,
-             .fused = fused,
+             .is_softmax = is_softmax,
              .gradient_divisor = 4,
              .gradient_scale = 0.75f};
     const int64_t outputs = examples * ElementCount(shape);
@@ -152,6 +155,7 @@ struct TestBatch {
       const float value = 0.01f + 0.98f * RandomUniform(1, i);
       const uint64_t kind = RandomBits(2, i) % 16;
       output.push_back(kind == 0 ? 0.0f : kind == 1 ? 1.0f : kind == 2 ? 0.5f : value);
+      if (with_logits) logits.push_back(200 * value - 100);
     }
     const int64_t count = examples * loss.LabelCount(shape);
     for (int64_t i = 0; i < count; ++i) {
@@ -182,6 +186,7 @@ std::vector<double> Compute(const Loss& loss, const std::vector<std::unique_ptr<
   Loss::Batch batch = test.batch;
   batch.output = arrays.Copy(test.output);
   batch.labels = arrays.Copy(test.labels);
+  if (!test.logits.empty()) batch.logits = arrays.Copy(test.logits);
   if (weighted) batch.weights = arrays.Copy(test.weights);
   const auto outputs = static_cast<int64_t>(test.output.size());
   float* const gradient = with_gradient ? arrays.New<float>(outputs) : nullptr;
@@ -204,12 +209,12 @@ class LossKernelTest : public ::testing::Test {
   void ExpectTheHosts(const Loss& loss, const Shape& shape, int64_t examples, bool with_metrics) {
     std::vector<std::unique_ptr<Metric>> metrics;
     if (with_metrics) metrics = MetricsOf(loss, shape);
-    const bool can_fuse = loss.fused_activation() != Activation::Kind::kLinear;
-    for (int variant = 0; variant < (can_fuse ? 3 : 2); ++variant) {
+    const bool takes_logits = loss.TakesLogitsOf(Activation::Kind::kSigmoid);
+    for (int variant = 0; variant < (takes_logits ? 4 : 2); ++variant) {
       SCOPED_TRACE(variant);
       const bool weighted = variant != 1, with_gradient = !with_metrics || variant != 1;
-      const TestBatch test(loss, shape, examples, /*fused=*/variant == 2,
-                           /*one_hot=*/variant == 1);
+      const TestBatch test(loss, shape, examples, /*with_logits=*/variant >= 2,
+                           /*is_softmax=*/variant == 2, /*one_hot=*/variant == 1);
       const auto expected = Compute(loss, metrics, test, weighted, with_gradient, &cpu_);
       const auto computed = Compute(loss, metrics, test, weighted, with_gradient, device_.get());
       ASSERT_EQ(computed.size(), expected.size());
