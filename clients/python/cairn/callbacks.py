@@ -42,9 +42,21 @@ def _overrides(callback, *methods):
                getattr(keras.callbacks.Callback, method) for method in methods)
 
 
+def _is_of_script(callback, method):
+    """True if the method is no code of Keras."""
+    return method in vars(callback) or \
+        getattr(type(callback), method).__module__.split(".")[0] != "keras"
+
+
 def is_own(callback):
     """True if its class is not Keras's."""
     return type(callback).__module__.split(".")[0] != "keras"
+
+
+def may_set_rate(callback):
+    """True if it has code of the script that runs before an epoch."""
+    return (is_own(callback) or isinstance(callback, keras.callbacks.LambdaCallback)) and \
+        _overrides(callback, *_BEFORE_EPOCHS)
 
 
 def keep_rate(callbacks, why):
@@ -74,7 +86,7 @@ class Hook(keras.callbacks.Callback):
         self.has_set_rate = False
         self.has_planned_rates = False
         name = type(callback).__name__
-        if _overrides(callback, *_TEST_BATCHES) and not isinstance(callback, _FOR_EPOCHS):
+        if any(_is_of_script(callback, method) for method in _TEST_BATCHES):
             raise NotSupported(f"callback {name}: on_test_batch_begin and on_test_batch_end are not "
                                f"supported: the batches of a validation are not observed")
         self.sees_batches = sees_batches(callback)
@@ -85,12 +97,6 @@ class Hook(keras.callbacks.Callback):
         callback = self.callback
         return isinstance(callback, MonitorCallback) and callback.mode == "auto" and \
             callback.monitor.removeprefix("val_") != "loss"
-
-    @property
-    def may_set_rate(self):
-        """It has code of the script that runs before an epoch."""
-        return (is_own(self.callback) or isinstance(self.callback, keras.callbacks.LambdaCallback)) and \
-            _overrides(self.callback, *_BEFORE_EPOCHS)
 
     def set_params(self, params):
         super().set_params(params)
@@ -188,13 +194,33 @@ def results_set_rate(hooks):
             f"on_epoch_end")
 
 
-class RateLog(keras.callbacks.Callback):
-    """Stands for a ReduceLROnPlateau, which the job runs, in the logs of an epoch."""
+class Plateau(keras.callbacks.Callback):
+    """Runs a ReduceLROnPlateau as Keras does, with the rates of the job, which runs another one.
 
-    rate = None  # Of the epoch.
+    So it has its results, and the optimizer has the rate that it sets at the end of the last epoch.
+    """
+
+    rate = None  # Of the epoch in the job.
+
+    def __init__(self, callback):
+        super().__init__()
+        self.callback = callback
+
+    def set_params(self, params):
+        super().set_params(params)
+        self.callback.set_params(params)
+
+    def set_model(self, model):
+        super().set_model(model)
+        self.callback.set_model(model)
+
+    def on_train_begin(self, logs=None):
+        self.callback.on_train_begin(logs)
 
     def on_epoch_end(self, epoch, logs=None):
-        logs["learning_rate"] = self.rate
+        if rate_of(self.model) != self.rate:
+            self.model.optimizer.learning_rate = self.rate
+        self.callback.on_epoch_end(epoch, logs)
 
 
 def rate_of(model):

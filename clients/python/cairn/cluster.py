@@ -2,8 +2,6 @@
 
 import contextlib
 import functools
-import hashlib
-import json
 import math
 import os
 import shutil
@@ -11,20 +9,20 @@ import subprocess
 import sys
 import tempfile
 import time
-import typing
 import warnings
 import weakref
 
 import keras
-import numpy as np
 
-from cairn import job_files, model_files, optimizer_state, structure, translation
+from cairn import compiled, inference, job_files, model_files, optimizer_state, structure, translation
 from cairn.callbacks import Hook, RateSet, Stopped, checkpoints_to_keep, keep_rate
 from cairn.data import DataFolder, as_arrays, from_batches, is_files, shape_of, split
 from cairn.epochs import EpochLogs, needs_csv
 from cairn.errors import CairnError, NotSupported
-from cairn.objectives import Objectives, are_for_elements
+from cairn.job_data import class_weights, classes_of, examples_of, source_of, weights_of_classes
+from cairn.objectives import Objectives
 from cairn.rate_plan import planned_rates
+from cairn.sample_weights import are_for_elements, divided_weights, weights_of
 from cairn.steps import step_of
 from cairn.texts import Lookups
 from cairn.tool import Tool
@@ -94,23 +92,12 @@ def _count(optimizer, updates):
     optimizer._iterations.assign(updates * (optimizer.gradient_accumulation_steps or 1))
 
 
-class _Trained(typing.NamedTuple):
-    """What evaluate and predict need of a model that fit has trained."""
-
-    job: int
-    choice: list  # Flags that choose the checkpoint, if it is not the result of the job.
-    digest: str  # Of the weights.
-    lookups: Lookups  # Without its model, which would keep the model of the script alive.
-    objectives: Objectives
-
-
 class Cluster:
     """A cluster; a context manager. Made by cairn.local or cairn.connect."""
 
     def __init__(self, tool, data, guard=None):
         self.tool = tool
         self._data = DataFolder(data)
-        self._jobs = weakref.WeakKeyDictionary()  # By model: its _Trained.
         self._end = weakref.finalize(self, _end, guard) if guard else None
         self._folders = []
         if data:
@@ -147,7 +134,7 @@ class Cluster:
         The optimizer continues with its state, as in Keras's fit, and has its new state at the end
         (except with use_ema, with which it starts anew).
         """
-        compiled = _compiled(model)
+        arguments = compiled.compiled_arguments(model)
         if initial_epoch >= epochs:
             raise NotSupported(f"initial_epoch is {initial_epoch}, epochs is {epochs}: there is "
                                f"nothing to train")
@@ -186,13 +173,13 @@ class Cluster:
             if class_weight is not None:
                 raise NotSupported("class_weight is given, and sample_weight is not one number for each "
                                    "example: multiply it by the weights of the classes")
-        objectives = Objectives(compiled, y, element_weights, step)
+        objectives = Objectives(arguments, y, element_weights, step)
         lookups.cut(texts, inputs, x, objectives, validation[0] if validation else ())
         if validation_data is not None or validation_split:
             structure.check(model, ("test_step",))
             objectives.check_validation()
         if not model.built:
-            _build_with_texts(model, texts)
+            compiled.build(model, texts)
         output_names = lookups.output_names
         job = {"name": job_files.job_name(name or model.name)}
         job.update(objectives.fields(output_names, lookups.output_shapes))
@@ -206,8 +193,8 @@ class Cluster:
                 else each for each in job_callbacks]
         if any(isinstance(each, Hook) for each in local_callbacks):
             job["checkpoint"] = {"keep": checkpoints_to_keep(model, epochs - initial_epoch)}
-        if any(isinstance(each, Hook) and each.needs_metrics for each in local_callbacks):
-            _build_metrics(model, x, texts, y)
+        if step is None or any(isinstance(each, Hook) and each.needs_metrics for each in local_callbacks):
+            compiled.build_metrics(model, x, texts, y)
         examples = shape_of(inputs[0])[0]
         if validation_data is None and validation_split:
             examples = int(math.floor(examples * (1.0 - validation_split)))
@@ -283,11 +270,11 @@ class Cluster:
             job_files.write_job(job, job_file, rates, steps, updates, rates_of_updates)
             identifier = self._submit(job_file)
         uncounted = counted - updates
-        jobs = {}  # By their first epochs, ascending.
+        has_begun = False
         while True:
             logs = EpochLogs(self.tool, job, objectives, parts, examples, run, csv_file,
-                             has_begun=bool(jobs), rates=planned)
-            jobs[job.get("initial_epoch", 0)] = identifier
+                             has_begun=has_begun, rates=planned)
+            has_begun = True
             status = self._train(identifier, job, job_file, logs, lookups, uncounted + updates)
             if "rate_set_at" not in status:
                 break
@@ -303,7 +290,6 @@ class Cluster:
             # As Keras's callback leaves it.
             model.optimizer.learning_rate = rates[len(model.history.epoch) - 1]
         run.on_train_end(status["logs"])
-        self._find_best(model, jobs, status, local_callbacks)
         model.history.job = status["job"]  # For commands of the tool: cairn history JOB.
         self._remove(folder)
         return model.history
@@ -387,8 +373,8 @@ class Cluster:
 
         validation_batch_size: None: validation_steps batches divide the validation data, as in Keras.
         """
-        inputs, labels = _examples(lookups, objectives, inputs, "y", y, element_weights)
-        weights = [] if sample_weight is None else _weights(sample_weight)
+        inputs, labels = examples_of(lookups, objectives, inputs, "y", y, element_weights)
+        weights = [] if sample_weight is None else weights_of(sample_weight)
         classes = None
         if class_weight is not None:
             if len(objectives.output_names) > 1:
@@ -396,16 +382,16 @@ class Cluster:
                                    "sample_weight")
             # A job has class weights only if its model has one output.
             if objectives.are_computed:
-                classes = _classes("y", y, inputs + weights)
+                classes = classes_of("y", y, inputs + weights)
         if weights or class_weight is not None:
             objectives.check_weights()
         validation = None
         if validation_data is not None:
             x, y, weights_of_validation, size = validation_data
-            weights_of_validation, elements = _divided_weights(objectives, weights_of_validation)
+            weights_of_validation, elements = divided_weights(objectives, weights_of_validation)
             if weights_of_validation:
                 objectives.check_weights()
-            validation = (*_examples(lookups, objectives, x, "validation_data[1]", y, elements),
+            validation = (*examples_of(lookups, objectives, x, "validation_data[1]", y, elements),
                           weights_of_validation)
             validation_batch_size = size or validation_batch_size
         elif validation_split:
@@ -417,12 +403,12 @@ class Cluster:
                 inputs, labels, weights = every[:cut], every[cut:end], every[end:]
                 validation = last[:cut], last[cut:end], last[end:]
         if classes is not None:  # Of the training only.
-            weights = _weights_of_classes(class_weight, classes[:shape_of(inputs[0])[0]], weights)
-        job["train"] = _source(self._data, folder, "train", inputs, labels, weights)
+            weights = weights_of_classes(class_weight, classes[:shape_of(inputs[0])[0]], weights)
+        job["train"] = source_of(self._data, folder, "train", inputs, labels, weights)
         if validation is not None:
-            job["validation"] = _source(self._data, folder, "validation", *validation)
+            job["validation"] = source_of(self._data, folder, "validation", *validation)
         if class_weight is not None and classes is None:
-            job["class_weight"] = _class_weights(class_weight, lookups.model, labels)
+            job["class_weight"] = class_weights(class_weight, lookups.model, labels)
         if validation_steps and validation_batch_size and (
                 validation is not None or "validation_fraction" in job):
             count = int(validation_steps) * validation_batch_size
@@ -440,9 +426,8 @@ class Cluster:
 
         updates: those that the optimizer has counted before this job.
         If a callback has stopped the job, "stopped_at" is the checkpoint of that epoch, whose weights
-        the model has got, and "digest" is of these weights: the callback may have set others. If one has
-        set the learning rate of an epoch that is to be trained, this is "rate_set_at", and "stopped_at"
-        is of the epoch before, if this job had one.
+        the model has got. If one has set the learning rate of an epoch that is to be trained, this is
+        "rate_set_at", and "stopped_at" is of the epoch before, if this job had one.
         """
         status, ended = {}, {}
 
@@ -452,7 +437,7 @@ class Cluster:
             self._set_state(logs.run.model, lookups, identifier, job_file, ["--checkpoint", str(checkpoint)])
             _count(logs.run.model.optimizer,
                    updates + epochs * math.ceil(status["batches_per_epoch"] / logs.parts))
-            ended.update(stopped_at=checkpoint, digest=_digest(logs.run.model))
+            ended.update(stopped_at=checkpoint)
 
         logs.begin(identifier, set_weights)
         try:
@@ -521,15 +506,8 @@ class Cluster:
                     if best["is_result"]:
                         callback.best = best["value"]
                         callback.best_epoch = best["epoch"]
-            if type(callback) is keras.callbacks.ReduceLROnPlateau and \
-                    status.get("learning_rate"):
-                model.optimizer.learning_rate = status["learning_rate"]
-        choice = ["--checkpoint", str(status["stopped_at"])] if "stopped_at" in status else []
-        if not choice:  # Otherwise it has that of the last epoch, and what a callback has set.
+        if "stopped_at" not in status:  # Else it has that of the last epoch, and what a callback has set.
             self._set_state(model, lookups, status["job"], job_file, [])
-        self._jobs[model] = _Trained(status["job"], choice, status.get("digest") or _digest(model),
-                                     lookups, objectives)
-        lookups.forget_model()
 
     def _set_state(self, model, lookups, job, job_file, choice):
         """Sets the weights of the model, and the moments of its optimizer, from a checkpoint."""
@@ -541,109 +519,27 @@ class Cluster:
             optimizer_state.set_state(
                 model, model_files.named_weights(lookups.model, lookups.rebuilt), weights)
 
-    def _find_best(self, model, jobs, status, callbacks):
-        """Notes the checkpoint whose weights an EarlyStopping that ran here has restored."""
-        for callback in (each.callback for each in callbacks if isinstance(each, Hook)):
-            if type(callback) is keras.callbacks.EarlyStopping and callback.restore_best_weights:
-                first = max(epoch for epoch in jobs if epoch <= callback.best_epoch)
-                epochs = callback.best_epoch + 1 - first
-                best = self._checkpoint_of(jobs[first], epochs * status["batches_per_epoch"])
-                self._jobs[model] = self._jobs[model]._replace(
-                    job=int(jobs[first]), choice=["--checkpoint", str(best)], digest=_digest(model))
-
     def _export(self, job, folder, job_file, *choice):
         path = os.path.join(folder, "trained.safetensors")
         self.tool.run("export", str(job), "--output", path, *choice, job_file=job_file)
         return model_files.read_safetensors(path)
 
-    def _job_of(self, model):
-        trained = self._jobs.get(model)
-        if trained is None:
-            raise CairnError("this model was not trained by this cluster: call fit first")
-        if trained.digest != _digest(model):
-            raise CairnError("the model's weights have changed since fit; use Keras's own "
-                             "model.evaluate and model.predict")
-        return trained
-
     # ----------------------------------------------------------------------- evaluate and predict
 
     def evaluate(self, model, x, y=None, batch_size=None, verbose="auto", sample_weight=None,
                  steps=None, callbacks=None, return_dict=False):
-        """Loss and metrics of a model that fit has trained, as Keras's evaluate."""
+        """Loss and metrics of a compiled model, as Keras's evaluate."""
         _refuse_callbacks("evaluate", callbacks)
-        trained = self._job_of(model)
-        dataset = from_batches("x", x, steps)
-        if dataset is not None:
-            x, y, sample_weight, batch_size = dataset[:4]
-        objectives = trained.objectives
-        structure.check(model, ("test_step",))
-        objectives.check_validation()
-        weights, elements = _divided_weights(objectives, sample_weight)
-        inputs, labels = _examples(trained.lookups, objectives, _looked_up(model, trained, x), "y", y,
-                                   elements)
-        if weights:
-            objectives.check_weights()
-        with tempfile.TemporaryDirectory(dir=self._data.folder) as folder:
-            # This machine reads them, so any folder will do.
-            source = _source(DataFolder(folder), folder, "data", inputs, labels, weights)
-            if steps:
-                source["rows"] = [0, _rows(inputs, steps, batch_size)]
-            result = self.tool.objects("evaluate", str(trained.job), *trained.choice, "--data",
-                                       json.dumps(source))[-1]
-        for key in ("evaluation", "epoch", "job", "checkpoint", "data"):
-            result.pop(key, None)
-        result = objectives.reported(result)
+        result = inference.evaluate(model, x, y, batch_size, sample_weight, steps, self._data.folder)
         if verbose:
             bar = keras.utils.Progbar(1, verbose=1 if verbose == "auto" else verbose)
             bar.update(1, list(result.items()), finalize=True)
-        if return_dict:
-            return result
-        return list(result.values()) if len(result) > 1 else result["loss"]
+        return result if return_dict else model._flatten_metrics_in_order(result)
 
     def predict(self, model, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
-        """The outputs of a model that fit has trained, as Keras's predict."""
+        """The outputs of a model, as Keras's predict."""
         _refuse_callbacks("predict", callbacks)
-        structure.check(model, ("predict_step",))
-        if not structure.has_call(model):
-            raise NotSupported(f"{type(model).__name__} has no call, and so no predictions: call its layers")
-        trained = self._job_of(model)
-        dataset = from_batches("x", x, steps)
-        if dataset is not None:
-            batch_size = dataset.batch_size
-        inputs = trained.lookups.complete(_looked_up(model, trained, dataset.x if dataset else x))
-        count = len(trained.objectives.output_names)
-        with tempfile.TemporaryDirectory(dir=self._data.folder) as folder:
-            features = _source(DataFolder(folder), folder, "x", inputs, [], [])["npy"]["features"]
-            files = features if len(inputs) > 1 else [features]
-            outputs = [os.path.join(folder, f"output{i}.npy")
-                       for i in range(len(trained.objectives.job_outputs))]
-            rows = ["--rows", f"0:{_rows(inputs, steps, batch_size)}"] if steps else []
-            self.tool.run("predict", str(trained.job), *trained.choice, *rows,
-                          *_flags("--input", files), *_flags("--output", outputs))
-            arrays = [np.load(path) for path in outputs[:count]]
-        return trained.lookups.as_outputs(arrays)
-
-
-def _source(data, folder, name, inputs, labels, weights):
-    """A job's data source; arrays are written to `folder`."""
-    def written(what, arrays):
-        by_array = {}  # The labels of several outputs may be one array.
-        for i, each in enumerate(arrays):
-            if id(each) not in by_array:
-                by_array[id(each)] = data.write(folder, f"{name}_{what}{i}", each)
-        files = [by_array[id(each)] for each in arrays]
-        return files[0] if len(files) == 1 else files
-
-    source = {"npy": {"features": written("x", inputs)}}
-    if labels:
-        source["npy"]["labels"] = written("y", labels)
-    if weights:
-        source["sample_weight"] = written("weight", weights)
-    return source
-
-
-def _flags(flag, values):
-    return [each for value in values for each in (flag, value)]
+        return inference.predict(model, x, batch_size, steps, self._data.folder)
 
 
 def _refuse_callbacks(what, callbacks):
@@ -651,95 +547,11 @@ def _refuse_callbacks(what, callbacks):
         raise NotSupported(f"{what}(callbacks=...) is not supported: its batches are not observed")
 
 
-def _rows(inputs, steps, batch_size):
-    """The number of examples in the first `steps` batches, or all if there are fewer.
-
-    batch_size: None: the batches divide the examples, as in Keras.
-    """
-    examples = shape_of(inputs[0])[0]
-    return min(int(steps) * int(batch_size), examples) if batch_size else examples
-
-
-def _compiled(model):
-    if getattr(model, "optimizer", None) is None or not getattr(model, "compiled", False):
-        raise NotSupported("the model is not compiled: call model.compile first")
-    compiled = dict(model._compile_config.config)
-    # Keras keeps what an earlier compile gave, and the last one did not.
-    loss, metrics = model._compile_loss, model._compile_metrics
-    if compiled["loss"] is None and loss is not None:
-        compiled.update(loss=loss._user_loss, loss_weights=loss._user_loss_weights)
-    if compiled["metrics"] is None and compiled["weighted_metrics"] is None and metrics is not None:
-        compiled.update(metrics=metrics._user_metrics,
-                        weighted_metrics=metrics._user_weighted_metrics)
-    return compiled
-
-
-def _build_with_texts(model, texts):
-    """Builds the model around the layers that are built already."""
-    if not model.built and structure.has_call(model):
-        model(structure.tensor_of(texts[0][:1]))
-    model.built = True
-
-
-def _build_metrics(model, x, rows, y):
-    """Builds Keras's metrics, as its own fit does. rows: `x` as arrays."""
-    metrics = model._compile_metrics
-    if metrics is None or metrics.built or any(map(is_files, [*rows, *keras.tree.flatten(y)])):
-        return
-    inputs = keras.tree.pack_sequence_as(structure.inputs_of(model, x),
-                                         [structure.tensor_of(each[:1]) for each in rows])
-    metrics.build(keras.tree.map_structure(lambda each: np.asarray(each[:1]), y), model(inputs))
-
-
 def _training_rows(inputs, validation_split):
     """The rows that are no validation rows, which nothing adapts to."""
     if not validation_split or any(map(is_files, inputs)):
         return inputs
     return split(inputs, validation_split)[0]
-
-
-def _looked_up(model, trained, x):
-    arrays = as_arrays("x", x, structure.input_names(model, x), trained.lookups.takes_text)
-    return trained.lookups.look_up("x", arrays)
-
-
-def _examples(lookups, objectives, inputs, what, y, weights):
-    """(inputs, labels) of the job's model. y: as fit takes it; it is `what` in errors.
-
-    weights: that the job's model computes with, or None.
-    """
-    if y is None and objectives.need_labels:
-        raise NotSupported(f"{what} is missing: the loss and the metrics take it")
-    labels = None if y is None else objectives.labels_of(what, y)
-    examples = shape_of(inputs[0])[0]
-    inputs = lookups.complete(inputs, labels, weights)
-    return inputs, objectives.job_labels(labels and _labels(objectives.losses, labels), inputs, examples)
-
-
-def _labels(losses, labels):
-    """Class numbers as Keras takes them, (examples, 1), without the last axis."""
-    def is_sparse(loss):
-        name = loss["name"] if isinstance(loss, dict) else loss
-        return translation.snake(name) in translation.SPARSE_LOSSES
-
-    return [each.reshape(each.shape[:-1]) if not is_files(each) and is_sparse(loss) and
-            each.ndim > 1 and each.shape[-1] == 1 else each for loss, each in zip(losses, labels)]
-
-
-def _weights(sample_weight):
-    return as_arrays("sample_weight", sample_weight, ["sample_weight"])
-
-
-def _divided_weights(objectives, sample_weight):
-    """(weights of examples, weights that the job's model computes with), of other data than training."""
-    if sample_weight is None:
-        return [], None
-    if objectives.has_weights:
-        return [], sample_weight
-    if are_for_elements(sample_weight):
-        raise NotSupported("sample_weight is not one number for each example, and the training has none "
-                           "like it: give fit a sample_weight of this kind, of ones for example")
-    return _weights(sample_weight), None
 
 
 def _validation(validation_data, model, lookups, steps):
@@ -755,37 +567,3 @@ def _validation(validation_data, model, lookups, steps):
     inputs = as_arrays("validation_data[0]", x, structure.input_names(model, x), lookups.takes_text)
     return (lookups.look_up("validation_data[0]", inputs), y, weights,
             dataset.batch_size if dataset is not None else None)
-
-
-def _class_weights(class_weight, model, labels):
-    """A weight for each class: Keras's default is 1."""
-    classes = int(model.output_shape[-1]) if isinstance(model.output_shape, tuple) else 0
-    if classes == 1:
-        classes = 2
-    if labels and not is_files(labels[0]) and labels[0].dtype.kind in "iu":
-        classes = max(classes, int(labels[0].max()) + 1)
-    classes = max([classes, *(int(number) + 1 for number in class_weight)])
-    return {str(i): float(class_weight.get(i, 1.0)) for i in range(classes)}
-
-
-def _classes(what, y, others):
-    """The class of each example. others: the other arrays of the data."""
-    labels = [] if y is None else as_arrays(what, y, [what])
-    if not labels or any(map(is_files, labels + others)):
-        raise NotSupported("class_weight with a loss or metric function, or with add_loss, needs "
-                           "data and labels that are arrays")
-    classes = labels[0].reshape(len(labels[0]), -1)
-    return np.argmax(classes, axis=1) if classes.shape[1] > 1 else classes[:, 0].astype(int)
-
-
-def _weights_of_classes(class_weight, classes, weights):
-    """Weights of the examples, with those of their classes: one array."""
-    factors = np.array([class_weight.get(each, 1.0) for each in classes.tolist()], np.float32)
-    return [factors * weights[0] if weights else factors]
-
-
-def _digest(model):
-    digest = hashlib.sha256()
-    for weight in model.weights:
-        digest.update(np.ascontiguousarray(weight.numpy()).tobytes())
-    return digest.hexdigest()

@@ -39,7 +39,7 @@ def _as_array(what, value, takes_text):
         return array
     if array.dtype.kind not in "iub":
         advice = "; texts need a layer that looks them up (TextVectorization, StringLookup) as " \
-            "the first one" if array.dtype.kind in "US" else ""
+            "the first one" if array.dtype.kind in "USO" else ""
         raise NotSupported(f"{what} is an array of {array.dtype}; a job takes numbers{advice}")
     return array
 
@@ -164,13 +164,23 @@ def shape_of(array):
     """Shape of an array or of the first file; the number of examples is that of all files."""
     if not is_files(array):
         return array.shape
-    files = array if isinstance(array, (list, tuple)) else [array]
+    shapes = [each.shape for each in _opened(array)]
+    return (sum(shape[0] for shape in shapes), *shapes[0][1:])
+
+
+def first_row(array):
+    """The first example of an array or of the first file, as an array of one."""
+    return np.asarray((_opened(array)[0] if is_files(array) else array)[:1])
+
+
+def _opened(files):
+    """The arrays in files, which are read where they are used."""
+    files = files if isinstance(files, (list, tuple)) else [files]
     names = [name for each in files for name in sorted(glob.glob(str(each))) or [str(each)]]
     try:
-        shapes = [np.load(name, mmap_mode="r").shape for name in names]
+        return [np.load(name, mmap_mode="r") for name in names]
     except (OSError, ValueError) as error:
         raise CairnError(f"cannot read {names[0]}: {error}") from error
-    return (sum(shape[0] for shape in shapes), *shapes[0][1:])
 
 
 def split(arrays, fraction):

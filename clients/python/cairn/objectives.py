@@ -18,6 +18,7 @@ from cairn.data import as_arrays, is_files, shape_of
 from cairn.errors import NotSupported
 from cairn.job_outputs import MEAN_OF_OUTPUT, Combined, ScriptOutput, SurrogateOutput, Value
 from cairn.metric_states import StatefulMetric, numbers_of
+from cairn.sample_weights import is_list_of_arrays, weights_as, weighted
 from cairn.tensors import MEAN, SUM
 
 ops = keras.ops
@@ -61,29 +62,16 @@ def _name_of(metric):
     return metric if isinstance(metric, str) else compile_utils.get_metric(metric, None, None).name
 
 
-def are_for_elements(sample_weight):
-    """True if fit's sample_weight is no number for each example: the job's model computes with it."""
-    if isinstance(sample_weight, dict) or _is_list_of_arrays(sample_weight):
-        return True
-    shape = np.shape(sample_weight) if isinstance(sample_weight, (list, tuple)) and \
-        not is_files(sample_weight) else shape_of(sample_weight)
-    return any(size != 1 for size in shape[1:])
-
-
-def _is_list_of_arrays(value):
-    return isinstance(value, (list, tuple)) and any(
-        hasattr(each, "shape") and len(each.shape) > 0 for each in value)
-
-
 def _is_for_outputs(y, names):
     """True if y has an entry for each output of the model, whether it has a loss or not."""
     return isinstance(y, (list, tuple)) and len(y) == len(names) and (
-        is_files(y) or _is_list_of_arrays(y))
+        is_files(y) or is_list_of_arrays(y))
 
 
 class Objectives:
     """The objectives of a model.
 
+    compiled: compile's arguments; empty: a model that predicts has none.
     y: as fit takes it. weights: fit's sample_weight if are_for_elements, else None.
     An output without a loss (None) has the weight 0 in the job, and labels of zeros if it has no metrics.
     """
@@ -91,6 +79,8 @@ class Objectives:
     def __init__(self, compiled, y, weights=None, step=None):
         # Of an own train_step or compute_loss; None if the model has Keras's, and after the trace.
         self._step = step
+        self.has_train_step = step is not None and step.has_train_step
+        self.are_none = not compiled
         self._why_no_validation = ""
         if step is not None:
             if weights is not None:
@@ -148,14 +138,14 @@ class Objectives:
                 unmasked[i] = keras.layers.Identity(name=self._renamed[i])(each)
         symbolic = {i: each._keras_mask for i, each in enumerate(outputs)
                     if getattr(each, "_keras_mask", None) is not None}
-        at_run = self.masks_at_run() if symbolic and self.masks_at_run else None
+        at_run = self.masks_at_run() if symbolic and self.masks_at_run and not self.are_none else None
         for i, mask in symbolic.items():
             name = outputs[i]._keras_history.operation.name
             unmasked[i] = ops.multiply(outputs[i], 1.0)
             self._renamed[i] = f"{name}_unmasked"
             unmasked[i]._keras_history.operation.name = self._renamed[i]
             self._have_masks.add(i)
-            if at_run and at_run[i] is None:
+            if self.are_none or at_run and at_run[i] is None:
                 continue
             self._masks[i] = keras.Function(inputs, mask)
             self.are_own = True
@@ -452,7 +442,7 @@ class Objectives:
         if weight is not None and loss.reduction == translation.DIVIDED_BY_WEIGHTS:
             raise NotSupported(f"{what}: sample_weight with the reduction mean_with_sample_weight: a job "
                                f"divides by the number of examples")
-        return _traced(what, trace, lambda: _weighted(what, loss.call(labels_of(), output), weight),
+        return _traced(what, trace, lambda: weighted(what, loss.call(labels_of(), output), weight),
                        _of_one_value if loss.reduction != "sum" else ops.sum)
 
     def _is_traced(self, loss, i):
@@ -611,7 +601,10 @@ class Objectives:
         return names
 
     def reported(self, values):
-        """The values of a report of the job, under Keras's names. Of `examples` examples."""
+        """The values of a report of the job, under Keras's names, which it sorts. Of `examples` examples."""
+        return dict(sorted(self._reported(values).items()))
+
+    def _reported(self, values):
         examples = values.get("examples", 0)
         values = {key: value for key, value in values.items() if key != "examples"}
         if self._is_plain:
@@ -660,7 +653,7 @@ class Objectives:
                     array = array.reshape(len(array), *shape).astype(np.float32)
                 arrays.append(array)
             if i in self._weight_shapes:
-                arrays.append(_weights_as(self._weight_shapes[i], weights[i], examples,
+                arrays.append(weights_as(self._weight_shapes[i], weights[i], examples,
                                           self.output_names[i]))
         return arrays
 
@@ -706,42 +699,6 @@ class Objectives:
         if self._divided or kinds & {MEAN, SUM}:
             raise NotSupported("sample_weight or class_weight with add_loss, or with a loss function "
                                "that returns one number for a batch: give its mean axis=-1")
-
-
-def _weights_as(shape, weights, examples, output):
-    """Weights of `examples` examples, for an input of this shape; None: 1."""
-    if weights is None:
-        return np.broadcast_to(np.float32(1), (examples, *shape))
-    if is_files(weights):
-        return weights
-    if weights.shape == (examples,):
-        weights = weights.reshape(examples, *[1] * len(shape))
-    if weights.shape[1:] in ((*shape, 1), shape[:-1] if shape[-1] == 1 else shape):
-        weights = weights.reshape(len(weights), *shape)
-    if len(weights) != examples or weights.ndim != len(shape) + 1 or \
-            any(size not in (1, there) for size, there in zip(weights.shape[1:], shape)):
-        raise NotSupported(f"sample_weight of output {output} has the shape {weights.shape}, and "
-                           f"{(examples, *shape)} is needed: as of the training")
-    return np.broadcast_to(weights.astype(np.float32), (examples, *shape))
-
-
-def _weighted(what, values, weight):
-    """The values of a loss times the weights, of which one may stand for all elements of an example."""
-    if weight is None:
-        return values
-    shape = tuple(values.shape[1:])
-    weights = tuple(weight.shape[1:])
-    if not values.shape:
-        raise NotSupported(f"{what} returns one number for a batch, and sample_weight has one for each "
-                           f"element: give its mean axis=-1")
-    if weights == (*shape, 1):
-        weight = ops.squeeze(weight, -1)
-    elif weights == (1,):
-        weight = ops.reshape(weight, (-1, *[1] * len(shape)))
-    elif weights != shape:
-        raise NotSupported(f"sample_weight has the shape (examples, {', '.join(map(str, weights))}), and "
-                           f"{what} has values of (examples, {', '.join(map(str, shape))})")
-    return values * weight
 
 
 def _mask_of(mask, labels, inputs):

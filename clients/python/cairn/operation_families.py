@@ -22,6 +22,7 @@ _FUNCTIONS = {
     "HardShrink": ("hard_shrink", {"threshold": 0.5}),
     **{name: (name, {}) for name in ("Cos", "Erf", "Log", "Reciprocal", "Sign", "Sin", "Sqrt")},
 }
+_MOST_COPIED = 1 << 16  # Numbers of a weight of which each example of a batch has a copy.
 _EPSILON = 1e-7  # keras.config.epsilon(), by which losses keep their logarithms finite.
 
 
@@ -474,11 +475,25 @@ def _cumsum(op, tensor):
 def _take(op):
     table, ids = two(op)
     if not isinstance(table, Tensor) or not isinstance(ids, Tensor) or \
-            not op.weights.is_kernel(table) or ids.dtype not in ("int32", "int64"):
-        op.fails("of other arguments than a weight, which nothing else takes, and ids")
+            not table.weight or table.rank != 2 or ids.dtype not in ("int32", "int64"):
+        op.fails("of other arguments than a weight and ids")
+    if not op.weights.is_kernel(table):
+        return _take_shared(op, table, ids)
     shape = [*ids.shape[:ids.rank], table.shape[1]]
     config = {"input_dim": table.shape[0], "output_dim": table.shape[1]}
     return kernel_layer(op, table, "Embedding", config, ids, shape, "embeddings")
+
+
+def _take_shared(op, table, ids):
+    """The product of one-hot vectors and a table that something else takes, too: tied embeddings."""
+    if math.prod(table.shape) > _MOST_COPIED:
+        op.fails(f"of a table of {' x '.join(map(str, table.shape))} numbers, which another operation takes, "
+                 f"too: each example gets a copy of it, of at most {_MOST_COPIED} numbers; give the other "
+                 f"operation a weight of its own, as that of a Dense")
+    rows = _one_hot_of(op, op.as_whole(ids, True), table.shape[0])
+    flat = op.reshape(rows, [math.prod(ids.shape[:ids.rank]), table.shape[0]])
+    product = op.add("Dot", {"axes": [2, 1]}, [flat, table], [flat.shape[0], table.shape[1]], 2)
+    return op.reshape(product, [*ids.shape[:ids.rank], table.shape[1]])
 
 
 def _conv(op):

@@ -404,19 +404,23 @@ def _masks_by_name(layers):
             for each in tensors_in(_masks_in(call))}
 
 
+def _takes(node, names):
+    return any(each["config"]["keras_history"][0] in names for each in tensors_in(node["inbound_nodes"]))
+
+
 def _renamed(node, name):
     return {**node, "name": name, "config": {**node["config"], "name": name}}
 
 
-def _make_floats(topology):
+def _make_floats(topology, shared):
     """Makes float32 of the inputs of truths, and of integers that operations take; returns their names.
 
-    Layers that take ids, such as Embedding, take whole floats, too.
+    Layers that take ids, such as Embedding, take whole floats, too. shared: weights with several uses.
     """
     layers, mask_nodes = topology["config"].get("layers", []), _mask_nodes(topology)
     taken = {each["config"]["keras_history"][0] for node in layers
-             if _is_operation(node) and node["class_name"] != "Take" and
-             node["config"]["name"] not in mask_nodes
+             if _is_operation(node) and node["config"]["name"] not in mask_nodes and
+             (node["class_name"] != "Take" or _takes(node, shared))
              for each in tensors_in(node["inbound_nodes"])}
     taken |= {each["config"]["keras_history"][0] for node in layers
               for call in node.get("inbound_nodes", []) if isinstance(call, dict)
@@ -470,10 +474,13 @@ class Translation:
         self._masks = _makes_masks(topology) if masks is None else masks
         if not self._masks:  # The layer takes and passes one.
             _make_operations(layers)
-        self._whole = [*whole, *_make_floats(topology)]
+        uses = set(self._uses(layers, variables or {}))
+        names = [name for name, _ in uses]
+        shared = {name for name in names if names.count(name) > 1}
+        self._whole = [*whole, *_make_floats(topology, shared)]
         # By the operation and the number of its call: the Tensor in the job, or a list of them.
         self._results = {}
-        self.weights = Weights(variables or {}, self._uses(layers, variables or {}),
+        self.weights = Weights(variables or {}, uses,
                                [node["config"].get("name") for node in layers])
         self.layers = []
         mask_nodes, by_name = _mask_nodes(topology), _masks_by_name(layers)

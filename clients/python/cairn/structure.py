@@ -13,7 +13,7 @@ import keras
 import numpy as np
 from keras.src.models.functional import Functional, operation_fn
 
-from cairn import masks, tracing, wrappers
+from cairn import masks, subclasses, tracing, wrappers
 from cairn.errors import NotSupported
 from cairn.operations import Translation
 from cairn.step_calls import StepCalls
@@ -59,10 +59,22 @@ def _is_own(layer):
     if not _is_keras(layer):
         return not isinstance(layer, keras.layers.InputLayer)
     if isinstance(layer, keras.Model):
-        return any(map(_is_own, layer.layers))
+        return _has_names(layer) or any(map(_is_own, layer.layers))
     return isinstance(layer, (keras.layers.Lambda, *_CELLS)) or \
         not hasattr(keras.layers, type(layer).__name__) or \
         _has_functions(layer) or _has_noise_shape(layer) or wrappers.is_of_several(layer)
+
+
+def _inherits_call(layer):
+    """True for a subclass of a layer of Keras that computes what this layer computes."""
+    return subclasses.keras_class(layer) is not None and not subclasses.has_call(layer)
+
+
+def _calls_keras(layer):
+    """True for a subclass of a layer of Keras with a call of its own, of which super().call is no Python
+    code of operations."""
+    kind = subclasses.keras_class(layer)
+    return kind is not None and subclasses.has_call(layer) and not issubclass(kind, (*_OPEN, *_NOISE))
 
 
 def _has_noise_shape(layer):
@@ -86,6 +98,11 @@ def _keys(structure):
     """The names of a model's inputs or outputs that are a dictionary, in the order of the tensors."""
     return [path[-1] for path, _ in keras.tree.flatten_with_path(structure)] \
         if isinstance(structure, dict) else None
+
+
+def _has_names(model):
+    """True for a model whose inputs or outputs are a dictionary."""
+    return any(_keys(getattr(model, struct, None)) for struct in ("_inputs_struct", "_outputs_struct"))
 
 
 def input_names(model, x):
@@ -118,10 +135,10 @@ def inputs_of(model, x):
 
 
 def tensor_of(array):
-    """Examples as a model takes them."""
+    """Examples as a model takes them: it takes no texts beside arrays."""
     if array.dtype.kind in "USO":
         return keras.ops.convert_to_tensor(array.astype(object), dtype="string")
-    return array
+    return keras.ops.convert_to_tensor(array)
 
 
 def masks_at_run(model, structure, rows):
@@ -205,8 +222,7 @@ def needs_rebuild(model):
         return any(None in tensor.shape[1:] for tensor in model.inputs)
     if any(map(_takes_arrays, model.operations)) or any(map(masks.has_others, model.operations)):
         return True
-    return _keys(model._inputs_struct) is not None or _keys(model._outputs_struct) is not None or \
-        any(None in tensor.shape[1:] for tensor in model.inputs)
+    return any(None in tensor.shape[1:] or len(tensor.shape) == 1 for tensor in model.inputs)
 
 
 class AsksForTraining(Exception):
@@ -251,6 +267,7 @@ class _Inlined(contextlib.ContextDecorator):
         self._ones = {}  # By shape: the input.
         # Of add_loss and activity_regularizer: (layer's name, symbolic value, divided by the batch).
         self.penalties = []
+        self._twins = {}  # By id of a subclass of a layer of Keras: that layer.
         self._trains = None  # What the code of an own layer gets that asks for training.
         self._is_training = None  # The tensor that is 1 in training, else 0.
         self._in_step = False
@@ -303,6 +320,8 @@ class _Inlined(contextlib.ContextDecorator):
     def _of(self, layer, call, args, kwargs):
         if id(layer) in self._skipped:
             return args[0]
+        if id(layer) not in self._opened and _inherits_call(layer):
+            layer = self._twin(layer)
         args, kwargs = self.trace.symbolic(args), self.trace.symbolic(kwargs)
         trains, args, kwargs = _without_mode(layer, args, kwargs)
         passes_on = isinstance(trains, Training)  # An own layer, or compute_loss.
@@ -320,6 +339,14 @@ class _Inlined(contextlib.ContextDecorator):
         if not self._in_step and isinstance(layer, keras.Model):
             self.step_calls.note(layer, args, kwargs, outputs, self.penalties[count:])
         return outputs
+
+    def infer(self, layer, args, kwargs):
+        """As run, in inference mode."""
+        outer, self._trains = self._trains, False
+        try:
+            return self.run(layer, args, kwargs)
+        finally:
+            self._trains = outer
 
     def _in_mode(self, trains, layer, call, args, kwargs):
         """As _of_symbolic, in inference mode unless it trains."""
@@ -362,8 +389,19 @@ class _Inlined(contextlib.ContextDecorator):
                 masks.refuse(layer)
             return call(layer, *args, **kwargs)
 
+    def _twin(self, layer):
+        if id(layer) not in self._twins:
+            self._twins[id(layer)] = subclasses.as_keras(layer)
+        return self._twins[id(layer)]
+
     def run(self, layer, args, kwargs):
-        """As the function `run`. Code that asks for training is run for both: the job chooses."""
+        """As the function `run`, of a subclass of a layer of Keras with this layer for super().call."""
+        with subclasses.calling(layer, self._twin(layer)) if _calls_keras(layer) else \
+                contextlib.nullcontext():
+            return self._run(layer, args, kwargs)
+
+    def _run(self, layer, args, kwargs):
+        """Code that asks for training is run for both: the job chooses."""
         count = len(self.penalties)
         given = [each for each in keras.tree.flatten([args, kwargs])
                  if keras.backend.is_keras_tensor(each)]
@@ -408,8 +446,8 @@ class _Inlined(contextlib.ContextDecorator):
         return chosen
 
     def _is_open(self, layer):
-        if isinstance(layer, keras.Model) and _is_keras(layer):
-            return any(map(self._is_open, layer.layers))
+        if isinstance(layer, keras.Model) and _is_keras(layer) and id(layer) not in self._opened:
+            return _has_names(layer) or any(map(self._is_open, layer.layers))
         return _is_own(layer) or id(layer) in self._opened
 
     def penalize_weights(self):
@@ -528,6 +566,11 @@ def run(layer, args, kwargs, trace):
     return outputs
 
 
+def _trains_in_fit(model):
+    """False if its layers are in inference mode in Keras's fit, too: its call has no argument `training`."""
+    return type(model).train_step is not keras.Model.train_step or model._call_has_training_arg
+
+
 def _traced(model, inlined, structure):
     """The symbolic outputs of the model."""
     packed = keras.tree.pack_sequence_as(structure, inlined.inputs)
@@ -535,7 +578,8 @@ def _traced(model, inlined, structure):
         return []
     try:
         with inlined:
-            outputs = inlined._regularized(model, inlined.run(model, [packed], {}))
+            run_model = inlined.run if _trains_in_fit(model) else inlined.infer
+            outputs = inlined._regularized(model, run_model(model, [packed], {}))
             inlined.penalize_weights()
             return outputs
     except NotSupported:
@@ -547,22 +591,21 @@ def _traced(model, inlined, structure):
 
 def _owners(model, weights, opened):
     """The layers of Keras whose weights are among `weights`, besides those in `opened`."""
-    owners = {id(weight): layer for layer in model._flatten_layers() if _is_keras(layer)
+    def is_layer_of_job(layer):
+        return _is_keras(layer) or _inherits_call(layer) or _calls_keras(layer)
+
+    owners = {id(weight): layer for layer in model._flatten_layers() if is_layer_of_job(layer)
               for weight in [*layer._trainable_variables, *layer._non_trainable_variables]}
     found = []
     for weight in weights.values():
         owner = owners.get(id(weight))
-        if owner is None or owner in opened or owner in found or _is_own(owner):
+        if owner is None or owner in opened or owner in found or _is_keras(owner) and _is_own(owner):
             continue
         if not isinstance(owner, _OPEN):
             raise NotSupported(f"weight {weight.path} belongs to a layer of {type(owner).__name__}, "
                                f"and is used outside of it")
         found.append(owner)
     return found
-
-
-def _has_train_step(model):
-    return type(model).train_step is not keras.Model.train_step
 
 
 def _refuse_second_call(model):
@@ -587,13 +630,14 @@ class Rebuilt(typing.NamedTuple):
     has_weights_input: bool  # An input behind the others, which is 0.
 
 
-def rebuild(model, tensors, structure, objectives, skipped=()):
+def rebuild(model, tensors, structure, objectives, skipped=(), around=(), whole=()):
     """The model as a job's, as Rebuilt.
 
     tensors: symbolic inputs with the shapes of the data. structure: how the model takes them.
-    objectives: Objectives, which add inputs and outputs. skipped: layers that are left out.
+    objectives: Objectives, which add inputs and outputs. skipped: layers that are left out, which
+    may be in the models `around`. whole: the names of the inputs of whole numbers.
     """
-    opened = []
+    opened = list(around)
     while True:
         inlined = _Inlined(skipped, list(tensors), opened)
         outputs = _traced(model, inlined, structure)
@@ -606,7 +650,7 @@ def rebuild(model, tensors, structure, objectives, skipped=()):
     if not all(map(keras.backend.is_keras_tensor, flat)):
         raise NotSupported(f"{type(model).__name__} has an output that does not depend on its inputs")
     numbers = [len(tensor.shape) < 2 for tensor in flat]
-    if any(numbers) and not _has_train_step(model):
+    if any(numbers) and not objectives.has_train_step and not objectives.are_none:
         raise NotSupported(f"{type(model).__name__} has an output of one number for each example; "
                            f"with an axis of length 1 (keepdims=True) it is supported")
     flat = [keras.ops.expand_dims(tensor, -1) if is_number else tensor
@@ -623,7 +667,7 @@ def rebuild(model, tensors, structure, objectives, skipped=()):
         labels, values = objectives.trace(flat, names, inlined.trace, inlined.penalties, packed,
                                           predictions)
     calls = inlined.step_calls
-    if _has_train_step(model) and not calls.uses(computed) and not calls.uses(given) and flat:
+    if objectives.has_train_step and not calls.uses(computed) and not calls.uses(given) and flat:
         _refuse_second_call(model)
     with inlined:
         for i, (there, is_number) in enumerate(zip(computed, numbers)):
@@ -646,11 +690,14 @@ def rebuild(model, tensors, structure, objectives, skipped=()):
         raise NotSupported(f"{error} Give the layers in own layers other names, or none") from error
     known = {id(weight) for weight in [*functional.weights, *trace.weights.values()]}
     for weight in model.trainable_weights:
-        if id(weight) not in known:
+        if id(weight) not in known and not objectives.are_none:
             raise NotSupported(f"no output depends on weight {weight.path}, or by Python code that "
                                f"is no operation of keras.ops")
     topology = json.loads(functional.to_json())
-    translation = Translation(topology, trace.weights, whole=objectives.whole_inputs)
+    for node in topology["config"]["layers"]:
+        if node["config"].get("batch_shape") == [None]:  # In a job an example has an axis.
+            node["config"]["batch_shape"] = [None, 1]
+    translation = Translation(topology, trace.weights, whole=[*whole, *objectives.whole_inputs])
     objectives.translated(translation.kind_of)
     return Rebuilt(functional, topology, translation.weights.named, names,
                    keras.tree.map_structure(lambda each: int(len(each.shape) < 2), outputs),

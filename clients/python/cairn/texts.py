@@ -1,9 +1,11 @@
 """Texts: Keras looks them up, and the job trains the rest of the model.
 
 A job's arrays are numbers. A layer behind an input that turns texts into numbers (TextVectorization,
-StringLookup ...) computes here what the job's model takes in place of the input. If the layer was
-not adapted, it adapts to the training data first.
+StringLookup ...) computes here what the job's model takes in place of the input. It may be the first one
+of a model in the model. If the layer was not adapted, it adapts to the training data first.
 """
+
+import itertools
 
 import keras
 import numpy as np
@@ -29,10 +31,27 @@ def _is_adapted(layer):
     return inner.vocabulary_size() > inner._token_start_index()
 
 
-def _users(model, tensor):
-    """The layers that take an input of the model."""
-    return [layer for layer in model.operations for node in layer._inbound_nodes
-            if any(each is tensor for each in node.input_tensors)]
+def _users(model, position):
+    """(layer, position among what it takes) of each layer that takes an input of the model."""
+    if isinstance(model, keras.Sequential):
+        return [(layer, 0) for layer in model.layers[:1]]
+    tensor = (getattr(model, "inputs", None) or [None])[position]
+    nodes = getattr(model, "_nodes_by_depth", {}).values()
+    return [(node.operation, i) for node in itertools.chain(*nodes)
+            for i, each in enumerate(node.input_tensors) if each is tensor]
+
+
+def _lookup_of(model, position):
+    """The layer that looks up an input of the model, after the models in the model that have it; empty
+    if there is none."""
+    users = _users(model, position)
+    if len(users) != 1:
+        return []
+    [(layer, place)] = users
+    if _class(layer) in _LOOKUPS:
+        return [layer]
+    inner = _lookup_of(layer, place) if isinstance(layer, keras.Model) else []
+    return [layer, *inner] if inner else []
 
 
 class Lookups:
@@ -47,16 +66,14 @@ class Lookups:
         self._objectives = None
         self._output_structure = 0  # Of the model: a structure for keras.tree.
         self._open = {}  # By the position of an input of open length: its shape in the job.
-        self.model = model
-        if isinstance(model, keras.Sequential):
-            first = model.layers[0] if model.layers else None
-            if _class(first) in _LOOKUPS:
-                self._lookups[0] = first
-        elif getattr(model, "inputs", None):
-            for i, tensor in enumerate(model.inputs):
-                users = _users(model, tensor)
-                if len(users) == 1 and _class(users[0]) in _LOOKUPS:
-                    self._lookups[i] = users[0]
+        self.model = self._script_model = model
+        self._around = []  # The models in the model that have lookups.
+        count = 1 if isinstance(model, keras.Sequential) else len(getattr(model, "inputs", None) or [])
+        for i in range(count):
+            *around, lookup = _lookup_of(model, i) or [None]
+            if lookup is not None:
+                self._lookups[i] = lookup
+                self._around += around
 
     def takes_text(self, position):
         return position in self._lookups
@@ -99,12 +116,15 @@ class Lookups:
             if i in self._lookups or not getattr(model, "inputs", None) or \
                     None in model.inputs[i].shape[1:]:
                 self._open[i] = tensor.shape[1:]
+        whole = [tensor.name for tensor, array in zip(tensors, inputs)
+                 if not is_files(array) and array.dtype.kind in "iu"]
         taken = structure.inputs_of(model, x)
         if not any(map(is_files, [*given, *inputs])):
             objectives.rows = [each[:_PROBED] for each in inputs]
             objectives.masks_at_run = lambda: structure.masks_at_run(
                 model, taken, [each[:_PROBED] for each in given])
-        self.rebuilt = structure.rebuild(model, tensors, taken, objectives, self._lookups.values())
+        self.rebuilt = structure.rebuild(model, tensors, taken, objectives, self._lookups.values(),
+                                         self._around, whole)
         objectives.rows, objectives.masks_at_run = None, None
         self.model = self.rebuilt.model
         self._output_structure = self.rebuilt.output_structure
@@ -113,6 +133,12 @@ class Lookups:
     def output_names(self):
         """Those of the script's model."""
         return self.rebuilt.output_names if self.rebuilt else structure.output_names(self.model)
+
+    @property
+    def job_outputs(self):
+        """The number of outputs of the job's model, of which the first are those of the script's."""
+        model = getattr(self.model, "_functional", None) or self.model
+        return len(model.outputs)
 
     @property
     def output_shapes(self):
@@ -127,12 +153,6 @@ class Lookups:
         if len(arrays) == 1 and not isinstance(self._output_structure, dict):
             return arrays[0]
         return keras.tree.pack_sequence_as(self._output_structure, arrays)
-
-    def forget_model(self):
-        """Without the models: a script's model may end while its job's data are still of use."""
-        self.model = None
-        if self.rebuilt:
-            self.rebuilt = self.rebuilt._replace(model=None, topology=None, weights=None)
 
     def complete(self, inputs, labels=None, sample_weight=None):
         """All inputs of the job's model. labels: of these examples, if there are any.
@@ -149,6 +169,7 @@ class Lookups:
                 inputs[i] = pad(inputs[i], shape)
         if not self.rebuilt:
             return inputs
+        inputs = [each.reshape(-1, 1) if not is_files(each) and each.ndim == 1 else each for each in inputs]
         constants = [np.broadcast_to(each, (examples, *each.shape))
                      for each in self.rebuilt.constants]
         zeros = [np.zeros((examples, 1), np.int32)] if self.rebuilt.has_weights_input else []
@@ -170,9 +191,18 @@ class Lookups:
         return keras.Input(shape, dtype=inputs[position].dtype, name=name)
 
     def _as_text(self, position, array):
-        if array.ndim == 1 and _class(self._lookups[position]) != "TextVectorization":
+        """The array as Keras gives it to the lookup: with an axis of length 1 if the input has one."""
+        if array.ndim == 1 and not self._is_number(position) and \
+                _class(self._lookups[position]) != "TextVectorization":
             array = array.reshape(-1, 1)
+        elif self._is_number(position):
+            array = array.reshape(-1)
         return array.astype(object) if array.dtype.kind == "U" else array
+
+    def _is_number(self, position):
+        """True for an input of one number or text for each example, without an axis for it."""
+        inputs = getattr(self._script_model, "inputs", None)
+        return bool(inputs) and len(inputs[position].shape) == 1
 
     def _numbers(self, what, position, array):
         layer = self._lookups[position]

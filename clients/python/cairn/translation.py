@@ -11,7 +11,7 @@ import re
 import keras
 import numpy as np
 
-from cairn.callbacks import Hook, RateLog, is_own, keep_rate
+from cairn.callbacks import Hook, Plateau, is_own, keep_rate, may_set_rate
 from cairn.errors import NotSupported
 
 # For each class: the arguments that a job file has. Others must have their default.
@@ -473,7 +473,7 @@ def callback_fields(callbacks, is_computed_here):
 
     is_computed_here: whether the job does not know what a callback monitors.
     """
-    sets_rate = any(Hook(each).may_set_rate for each in callbacks or [])
+    sets_rate = any(map(may_set_rate, callbacks or []))
     keeps_rate = ""
 
     def runs_here(stopping):
@@ -513,7 +513,7 @@ def callback_fields(callbacks, is_computed_here):
                     field[argument] = _number(value)
             fields.append(field)
             if name == "ReduceLROnPlateau":
-                local.append(RateLog())
+                local.append(Plateau(callback))
                 keeps_rate = "which ReduceLROnPlateau sets: use one of them"
             elif name == "EarlyStopping":
                 keeps_rate = (f"and EarlyStopping monitors {callback.monitor}: give it a mode of 'min' "
