@@ -97,9 +97,9 @@ class SummedLoss final : public Loss {
   absl::StatusOr<double> Compute(const Batch& batch, float* gradient) const override {
     const int64_t positions =
         batch.shape->empty() ? 1 : ElementCount(*batch.shape) / batch.shape->back();
-    const int64_t divisor = batch.gradient_divisor == 0 ? batch.examples : batch.gradient_divisor;
     Batch scaled = batch;
-    scaled.gradient_scale *= static_cast<float>(positions * divisor);
+    // The gradient of the mean, which is divided by gradient_divisor, times the number of terms.
+    scaled.gradient_scale *= static_cast<float>(positions * batch.examples);
     CAIRN_ASSIGN_OR_RETURN(const double sum, mean_->Compute(scaled, gradient));
     // A report divides by the number of examples.
     return sum * static_cast<double>(positions) * static_cast<double>(batch.examples);

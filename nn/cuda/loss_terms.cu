@@ -469,7 +469,7 @@ void ComputeLoss(Context* context, const LossTask& given) {
                    .terms_per_example = static_cast<double>(terms)};
   float gradient_scale = task.gradient_scale;
   if (task.spec.is_sum) {
-    gradient_scale *= static_cast<float>(positions * task.gradient_divisor);
+    gradient_scale *= static_cast<float>(positions * task.examples);
     finish.factor *= static_cast<double>(positions) * static_cast<double>(task.examples);
   }
   const float factor = gradient_scale / static_cast<float>(task.gradient_divisor * terms);

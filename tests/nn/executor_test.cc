@@ -15,9 +15,10 @@
 namespace cairn::nn::testing {
 namespace {
 
-std::unique_ptr<Loss> LossNamed(const std::string& name) {
+std::unique_ptr<Loss> LossNamed(const std::string& name, bool is_sum = false) {
   proto::Loss config;
   config.set_name(name);
+  if (is_sum) config.set_reduction("sum");
   return *CreateLoss(config);
 }
 
@@ -51,6 +52,26 @@ TEST_F(ExecutorTest, AWeightThatOnlyCountsHasAGradientOfExactlyOne) {
                     .ok());
     EXPECT_TRUE(executor->Backward([](int) {}).ok());
     if (executor->gradient(0)[0] != 1) ADD_FAILURE() << "batch of " << size;
+  }
+}
+
+// The loss is |w - label| with the derivative 1, so the gradient of the sum is the number of terms.
+TEST_F(ExecutorTest, TheGradientOfASumIsThatOfItsTermsForEveryBatchSize) {
+  model_ = ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 3, 1]})"},
+                    {"count", "Dense", R"({"units": 1, "use_bias": false})"}});
+  objective_ = Objective(LossNamed("mean_absolute_error", /*is_sum=*/true));
+  const auto executor = *Executor::Create(model_.get(), &objective_,
+                                          {.batch_size = 40, .training = true}, device_.get());
+  for (int64_t size = 1; size <= 40; ++size) {
+    const std::vector<float> ones(3 * size, 1);
+    const std::vector<float> labels(3 * size, -1);
+    const auto results = executor->Forward(
+        {.size = size, .inputs = {ones.data()}, .labels = {labels.data()}}, /*training=*/true);
+    ASSERT_TRUE(results.ok());
+    // A report divides it by the number of examples.
+    EXPECT_FLOAT_EQ(results->loss_sum, 3 * size * size);
+    EXPECT_TRUE(executor->Backward([](int) {}).ok());
+    EXPECT_FLOAT_EQ(executor->gradient(0)[0], 3 * size) << "batch of " << size;
   }
 }
 
