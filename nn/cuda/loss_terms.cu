@@ -167,6 +167,7 @@ __device__ void Crossentropy(const LossTask& task, const Row& row, const RowTeam
   const Target target = {row.labels, row.label, 1 - smoothing,
                          smoothing / static_cast<float>(row.width)};
   const bool is_softmax = row.logits != nullptr;
+  const bool is_sparse = row.labels == nullptr;
   // Probabilities are normalized by their sum. The logarithm of logits' sum of exponentials is
   // computed without overflow.
   double total = 1, target_sum = 1;
@@ -183,19 +184,26 @@ __device__ void Crossentropy(const LossTask& task, const Row& row, const RowTeam
     total = log(team.Sum(sum)) + maximum;
   } else if (!is_softmax) {
     double sum = 0;
-    for (int64_t c = team.first(); c < row.width; c += team.step()) sum += row.output[c];
+    for (int64_t c = team.first(); c < row.width; c += team.step()) {
+      sum += is_sparse ? Clipped(row.output[c]) : row.output[c];
+    }
     total = team.Sum(sum);
   }
   const auto sum = static_cast<float>(total);
   const bool is_normalized = !task.spec.from_logits && !is_softmax;
+  // A probability that is clipped, before or after it is normalized, contributes no gradient.
+  const auto is_live = [&](int64_t c) {
+    return !is_normalized || !IsClipped(is_sparse ? row.output[c] : row.output[c] / sum);
+  };
   double loss = 0, targets = 0;
   for (int64_t c = team.first(); c < row.width; c += team.step()) {
     const float y = target(c);
     const float p = is_normalized ? row.output[c] / sum : row.output[c];
     if (y != 0) {
       const double distance = is_softmax              ? -LogProbability(row, c)
-                              : task.spec.from_logits ? total - p
-                                                      : -logf(Clipped(p));
+                              : task.spec.from_logits ? total - row.output[c]
+                              : is_sparse             ? -logf(Clipped(row.output[c]) / sum)
+                                                      : -logf(Clipped(row.output[c] / sum));
       loss += y * distance;
     }
     // A clipped probability contributes no gradient.
@@ -209,8 +217,8 @@ __device__ void Crossentropy(const LossTask& task, const Row& row, const RowTeam
     const float y = target(c);
     float slope;
     if (is_normalized) {
-      const bool is_live = y != 0 && !IsClipped(row.output[c] / sum);
-      slope = (is_live ? -y / row.output[c] : 0) + all / sum;
+      slope = (is_live(c) && y != 0 ? -y / row.output[c] : 0) +
+              (is_sparse && !is_live(c) ? 0 : all / sum);
     } else {
       const float p =
           task.spec.from_logits ? static_cast<float>(exp(row.output[c] - total)) : row.output[c];

@@ -56,7 +56,7 @@ struct GivenTarget {
 };
 
 enum class Form {
-  kProbabilities,  // positive numbers; normalized by their sum, then clipped
+  kProbabilities,  // positive numbers
   kSoftmax,        // computed by a softmax of the logits
   kLogits,
 };
@@ -68,8 +68,8 @@ float TargetSum(int64_t classes, const Target& target) {
   return sum;
 }
 
-// loss = - sum of target * log(output / sum of outputs). A clipped probability contributes no
-// gradient; the normalization by the sum gives every output one.
+// loss = - sum of target * log(output / sum of outputs), clipped. A clipped probability contributes
+// no gradient; the normalization by the sum gives every output one.
 template <typename Target>
 double ProbabilityRow(const float* output, int64_t classes, const Target& target, float factor,
                       float* gradient) {
@@ -87,6 +87,19 @@ double ProbabilityRow(const float* output, int64_t classes, const Target& target
   if (gradient == nullptr) return loss;
   for (int64_t c = 0; c < classes; ++c) gradient[c] += factor * unclipped_targets / sum;
   return loss;
+}
+
+// loss = log(sum of clipped outputs) - log(clipped output of the label): Keras clips the outputs
+// before it normalizes them, if the label is a class label. A clipped output has no gradient.
+double ClippedRow(const float* output, int64_t classes, int64_t label, float factor,
+                  float* gradient) {
+  float sum = 0;
+  for (int64_t c = 0; c < classes; ++c) sum += Clipped(output[c]);
+  for (int64_t c = 0; c < classes && gradient != nullptr; ++c) {
+    const float slope = 1 / sum - (c == label ? 1 / output[c] : 0.0f);
+    gradient[c] = IsClipped(output[c]) ? 0 : factor * slope;
+  }
+  return std::log(sum) - std::log(Clipped(output[label]));
 }
 
 // The logarithm of the softmax's output for class c, which may be too small for a float: then it is
@@ -223,8 +236,10 @@ class CategoricalCrossentropy final : public CategoricalLoss {
           continue;
         }
         if (label < 0 || label >= classes) return LabelError(label, classes);
-        sum += weight * CrossentropyRow(form, output, logits, classes, OneHotTarget{label},
-                                        factor * weight, row_gradient);
+        sum += weight * (form == Form::kProbabilities
+                             ? ClippedRow(output, classes, label, factor * weight, row_gradient)
+                             : CrossentropyRow(form, output, logits, classes, OneHotTarget{label},
+                                               factor * weight, row_gradient));
       } else {
         const float* labels = static_cast<const float*>(batch.labels) + row * classes;
         const GivenTarget target = {labels, 1 - smoothing_,

@@ -1,5 +1,6 @@
 #include "nn/loss.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
@@ -102,6 +103,24 @@ TEST(LossTest, SparseCategoricalCrossentropyIsTheFormula) {
                             return CrossEntropyOfRows(output, {0, 0, 1, 1, 0, 0}, logits);
                           });
   }
+}
+
+// Keras clips each output, and then normalizes them. A forgotten softmax shows it.
+TEST(LossTest, SparseCategoricalCrossentropyClipsBeforeItNormalizes) {
+  const std::vector<float> outputs = {0.2f, -0.7f, 2.1f, 0.9f, 0.4f, 0.3f};
+  const Rows rows{.output = outputs, .classes = {0, 2}};
+  ExpectLossAndGradient(*LossNamed("sparse_categorical_crossentropy"), rows,
+                        [](const std::vector<double>& output) {
+                          double loss = 0;
+                          for (int row = 0; row < 2; ++row) {
+                            double sum = 0;
+                            for (int c = 0; c < 3; ++c) {
+                              sum += std::clamp(output[row * 3 + c], 1e-7, 1 - 1e-7);
+                            }
+                            loss -= std::log(output[row == 0 ? 0 : 5] / sum);
+                          }
+                          return loss / 2;
+                        });
 }
 
 TEST(LossTest, BinaryCrossentropyIsTheFormula) {
