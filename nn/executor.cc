@@ -31,15 +31,12 @@ bool TakesLogits(const Loss& loss, const Layer& layer) {
   return !layer.is_view() && loss.TakesLogitsOf(layer.activation().kind);
 }
 
-// Returns true if the loss takes the logits of this node's output and is its only consumer. A
-// penalty of the output is a second consumer.
-bool FusesLoss(const Model& model, int node, const Loss& loss) {
-  const Layer& layer = *model.nodes()[node].layer;
-  if (!TakesLogits(loss, layer)) return false;
-  if (!layer.activity_regularizer().empty()) return false;
-  return std::none_of(
-      model.nodes().begin(), model.nodes().end(),
-      [node](const Model::Node& consumer) { return absl::c_linear_search(consumer.inputs, node); });
+// A penalty of the output is a consumer.
+bool HasConsumers(const Model& model, int node) {
+  return !model.nodes()[node].layer->activity_regularizer().empty() ||
+         absl::c_any_of(model.nodes(), [node](const Model::Node& consumer) {
+           return absl::c_linear_search(consumer.inputs, node);
+         });
 }
 
 }  // namespace
@@ -56,17 +53,18 @@ Executor::Executor(const Model* model, const Objective* objective, const Options
   for (size_t i = 0; i < objective_.losses().size(); ++i) {
     const int node = model->outputs()[i].node;
     const Loss& loss = *objective_.losses()[i].loss;
-    stages_[node].fuses_loss = FusesLoss(*model, node, loss);
     const Layer& layer = *model->nodes()[node].layer;
-    // A loss that takes logits but cannot be fused must not see them. Its metrics do without.
-    const bool for_metrics =
-        !TakesLogits(loss, layer) &&
+    Stage& stage = stages_[node];
+    if (TakesLogits(loss, layer)) {
+      (HasConsumers(*model, node) ? stage.splits_gradient : stage.fuses_loss) = true;
+    }
+    stage.keeps_logits =
+        TakesLogits(loss, layer) ||
         absl::c_any_of(objective_.metrics(), [&](const Objective::OutputMetric& metric) {
           const Loss* const mean_of = metric.metric->spec().loss;
           return metric.output == static_cast<int>(i) && mean_of != nullptr &&
                  TakesLogits(*mean_of, layer);
         });
-    stages_[node].keeps_logits = stages_[node].fuses_loss || for_metrics;
   }
   // FindPlan returns pointers into the vector, so it must not reallocate.
   plans_.reserve(kPlansMax);
@@ -212,6 +210,11 @@ absl::Status Executor::AllocateGradients() {
   for (size_t i = 0; i < stages_.size(); ++i) {
     stages_[i].output_gradient = at(layout.outputs[fusion_.tail(i)]);
     for (int64_t place : layout.inputs[i]) stages_[i].input_gradients.push_back(at(place));
+    if (stages_[i].splits_gradient) {
+      const int64_t count =
+          options_.batch_size * ElementCount(model_->nodes()[i].layer->output().shape);
+      CAIRN_ASSIGN_OR_RETURN(stages_[i].logits_gradient, Allocate(count));
+    }
   }
   return absl::OkStatus();
 }
@@ -462,8 +465,14 @@ absl::Status Executor::ComputeLoss() {
   double* const invalid = device_->memory_is_host() ? nullptr : device_results_;
   double* device_results = device_results_ + 1;
   for (int output = 0; output < static_cast<int>(labels_.size()); ++output) {
-    float* const gradient =
-        can_run_backward_ ? stages_[model_->outputs()[output].node].output_gradient : nullptr;
+    const int node = model_->outputs()[output].node;
+    float* gradient = can_run_backward_ ? stages_[node].output_gradient : nullptr;
+    if (gradient != nullptr && stages_[node].splits_gradient) {
+      // The other consumers add to the gradient with respect to the output.
+      const int64_t count = batch_size_ * ElementCount(model_->outputs()[output].shape);
+      CAIRN_RETURN_IF_ERROR(device_->Zero(gradient, count * sizeof(float)));
+      gradient = stages_[node].logits_gradient;
+    }
     CAIRN_RETURN_IF_ERROR(
         loss_kernels_[output]->Compute(LossBatch(output), gradient, device_results, invalid));
     ++device_results;
@@ -601,6 +610,7 @@ absl::Status Executor::RunBackward(int i) {
          .random_key = stage.random_key,
          .output_gradient = stage.output_gradient,
          .before_activation = stages_[fusion_.tail(i)].fuses_loss,
+         .logits_gradient = stages_[fusion_.tail(i)].logits_gradient,
          .input_gradients = stage.input_gradients,
          .variable_gradients = stage.variable_gradients,
          .statistic_weight = static_cast<float>(model_->nodes()[i].statistic_weight)});

@@ -148,7 +148,8 @@ class Executor {
   struct Stage {
     std::vector<const float*> inputs;
     float* output = nullptr;
-    float* logits = nullptr;  // ForwardArguments::logits.
+    float* logits = nullptr;           // ForwardArguments::logits.
+    float* logits_gradient = nullptr;  // BackwardArguments::logits_gradient.
     std::vector<const float*> variables;
     std::vector<const int32_t*> masks;
     int32_t* mask_output = nullptr;
@@ -161,6 +162,8 @@ class Executor {
     bool fuses_loss = false;
     // The loss or a metric takes the logits.
     bool keeps_logits = false;
+    // The loss takes the logits, and the output has other consumers, too.
+    bool splits_gradient = false;
   };
   // A variable whose regularization penalty belongs to the loss.
   struct Penalty {

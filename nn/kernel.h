@@ -44,6 +44,9 @@ struct BackwardArguments {
   // If true, output_gradient is already the gradient with respect to the input of
   // Layer::activation().
   bool before_activation = false;
+  // If not null, the loss's gradient with respect to the input of Layer::activation(), which the
+  // kernel adds to what output_gradient, of other consumers, gives there.
+  const float* logits_gradient = nullptr;
   // Where to write gradients. The kernel overwrites, it does not accumulate. Null if the gradient
   // is not needed or the variable is frozen. Moving statistics receive the batch's statistic, times
   // statistic_weight.

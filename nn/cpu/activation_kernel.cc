@@ -35,6 +35,8 @@ class ActivationKernel : public Kernel {
       if (arguments.before_activation) return;
       MultiplyByDerivative(activation_, end - begin, width_, arguments.inputs[0] + first,
                            arguments.output + first, gradient + first);
+      if (arguments.logits_gradient == nullptr) return;
+      for (int64_t i = first; i < end * width_; ++i) gradient[i] += arguments.logits_gradient[i];
     });
   }
 

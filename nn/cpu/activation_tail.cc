@@ -13,6 +13,10 @@ CAIRN_SIMD void AddToRows(int64_t rows, int64_t width, const float* addend, floa
   }
 }
 
+CAIRN_SIMD void AddTo(int64_t count, const float* addend, float* sum) {
+  for (int64_t i = 0; i < count; ++i) sum[i] += addend[i];
+}
+
 }  // namespace
 
 ActivationTail::ActivationTail(const Activation& activation, int64_t rows, int64_t width,
@@ -39,17 +43,21 @@ void ActivationTail::Forward(const float* bias, float* output, float* logits) {
   });
 }
 
-void ActivationTail::Backward(const float* output, bool before_activation, float* gradient,
+void ActivationTail::Backward(const BackwardArguments& arguments, float* gradient,
                               float* bias_gradient) {
   // One piece of rows at a time: the column sums read what the activation's derivative has just
   // written, while it is in the cache.
   RunInParallel(pieces_.count, [&](int64_t piece) {
     const int64_t first = pieces_.begin(piece) * width_;
     const int64_t rows = pieces_.end(piece) - pieces_.begin(piece);
-    if (!before_activation) {
+    if (!arguments.before_activation) {
       const float* const x =
           before_activation_.get() == nullptr ? nullptr : before_activation_.get() + first;
-      MultiplyByDerivative(activation_, rows, width_, x, output + first, gradient + first);
+      MultiplyByDerivative(activation_, rows, width_, x, arguments.output + first,
+                           gradient + first);
+    }
+    if (arguments.logits_gradient != nullptr) {
+      AddTo(rows * width_, arguments.logits_gradient + first, gradient + first);
     }
     if (bias_gradient == nullptr) return;
     SumChannels(rows, width_, gradient + first, column_sums_.data() + piece * width_);

@@ -7,6 +7,7 @@
 #include "nn/activation.h"
 #include "nn/cpu/aligned_buffer.h"
 #include "nn/cpu/parallel.h"
+#include "nn/kernel.h"
 
 namespace cairn::nn {
 
@@ -23,9 +24,8 @@ class ActivationTail {
   // writes `output`.
   void Forward(const float* bias, float* output, float* logits);
   // Turns the gradient with respect to the output, in place, into the gradient with respect to the
-  // product. If `before_activation`, it is that already. Writes the bias's gradient unless it is
-  // null.
-  void Backward(const float* output, bool before_activation, float* gradient, float* bias_gradient);
+  // product (see BackwardArguments). Writes the bias's gradient unless it is null.
+  void Backward(const BackwardArguments& arguments, float* gradient, float* bias_gradient);
 
  private:
   const Activation activation_;

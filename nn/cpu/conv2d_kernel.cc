@@ -53,8 +53,7 @@ class Conv2DKernel : public Kernel {
 
   void Backward(const BackwardArguments& arguments) override {
     float* gradient = arguments.output_gradient;
-    tail_.Backward(arguments.output, arguments.before_activation, gradient,
-                   use_bias_ ? arguments.variable_gradients[1] : nullptr);
+    tail_.Backward(arguments, gradient, use_bias_ ? arguments.variable_gradients[1] : nullptr);
     if (float* kernel = arguments.variable_gradients[0]) {
       convolution_->KernelGradient(arguments.inputs[0], gradient, kernel);
     }

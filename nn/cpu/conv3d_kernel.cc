@@ -105,8 +105,7 @@ class Conv3DKernel : public Kernel {
 
   void Backward(const BackwardArguments& arguments) override {
     float* gradient = arguments.output_gradient;
-    tail_.Backward(arguments.output, arguments.before_activation, gradient,
-                   use_bias_ ? arguments.variable_gradients[1] : nullptr);
+    tail_.Backward(arguments, gradient, use_bias_ ? arguments.variable_gradients[1] : nullptr);
     if (float* kernel = arguments.variable_gradients[0]) {
       kernel_gradient_->Run(input_.Unfold(arguments.inputs[0]), gradient, /*bias=*/nullptr, kernel);
     }
@@ -165,8 +164,7 @@ class Conv3DTransposeKernel : public Kernel {
 
   void Backward(const BackwardArguments& arguments) override {
     float* gradient = arguments.output_gradient;
-    tail_.Backward(arguments.output, arguments.before_activation, gradient,
-                   use_bias_ ? arguments.variable_gradients[1] : nullptr);
+    tail_.Backward(arguments, gradient, use_bias_ ? arguments.variable_gradients[1] : nullptr);
     const float* rows = output_.Unfold(gradient);
     if (float* kernel = arguments.variable_gradients[0]) {
       kernel_gradient_->Run(rows, arguments.inputs[0], /*bias=*/nullptr, kernel);

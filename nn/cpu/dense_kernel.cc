@@ -43,8 +43,7 @@ class DenseKernel : public Kernel {
 
   void Backward(const BackwardArguments& arguments) override {
     float* gradient = arguments.output_gradient;
-    tail_.Backward(arguments.output, arguments.before_activation, gradient,
-                   use_bias_ ? arguments.variable_gradients[1] : nullptr);
+    tail_.Backward(arguments, gradient, use_bias_ ? arguments.variable_gradients[1] : nullptr);
     if (float* kernel = arguments.variable_gradients[0]) {
       kernel_gradient_->Run(arguments.inputs[0], gradient, nullptr, kernel);
     }

@@ -134,7 +134,7 @@ class EinsumDenseKernel : public Kernel {
 
   void Backward(const BackwardArguments& arguments) override {
     float* gradient = arguments.output_gradient;
-    tail_.Backward(arguments.output, arguments.before_activation, gradient, nullptr);
+    tail_.Backward(arguments, gradient, nullptr);
     float* bias = layer_.use_bias() ? arguments.variable_gradients[1] : nullptr;
     if (bias != nullptr) {
       std::fill(bias_gradient_.begin(), bias_gradient_.end(), 0.0);

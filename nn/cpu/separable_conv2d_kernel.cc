@@ -48,8 +48,7 @@ class SeparableConv2DKernel : public Kernel {
 
   void Backward(const BackwardArguments& arguments) override {
     float* gradient = arguments.output_gradient;
-    tail_.Backward(arguments.output, arguments.before_activation, gradient,
-                   use_bias_ ? arguments.variable_gradients[2] : nullptr);
+    tail_.Backward(arguments, gradient, use_bias_ ? arguments.variable_gradients[2] : nullptr);
     if (float* kernel = arguments.variable_gradients[1]) {
       pointwise_->KernelGradient(between_.get(), gradient, kernel);
     }

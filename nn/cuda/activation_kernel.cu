@@ -1,5 +1,6 @@
 #include "nn/cuda/activation_function.h"
 #include "nn/cuda/kernels.h"
+#include "nn/cuda/operations.h"
 
 namespace cairn::nn::cuda {
 namespace {
@@ -26,6 +27,9 @@ class ActivationKernel final : public Kernel {
     } else {
       MultiplyByDerivative(context_, activation_, rows_, width_, arguments.inputs[0],
                            arguments.output, arguments.output_gradient, gradient);
+      if (arguments.logits_gradient != nullptr) {
+        Add(context_, rows_ * width_, arguments.logits_gradient, gradient);
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 #include "nn/cuda/activation_function.h"
 #include "nn/cuda/activation_tail.h"
 #include "nn/cuda/column_sum.h"
+#include "nn/cuda/operations.h"
 
 namespace cairn::nn::cuda {
 
@@ -27,11 +28,15 @@ void ActivationTail::Forward(const float* bias, float* output, float* logits) {
                   logits != nullptr ? logits : before_activation_.data(), output);
 }
 
-void ActivationTail::Backward(const float* output, bool before_activation, float* gradient,
+void ActivationTail::Backward(const BackwardArguments& arguments, float* gradient,
                               float* bias_gradient) {
-  if (!before_activation && activation_.kind != Activation::Kind::kLinear) {
-    return MultiplyByDerivative(context_, activation_, rows_, width_, before_activation_.data(),
-                                output, gradient, gradient, bias_gradient);
+  const float* const by_logits = arguments.logits_gradient;
+  if (!arguments.before_activation && activation_.kind != Activation::Kind::kLinear) {
+    MultiplyByDerivative(context_, activation_, rows_, width_, before_activation_.data(),
+                         arguments.output, gradient, gradient,
+                         by_logits == nullptr ? bias_gradient : nullptr);
+    if (by_logits == nullptr) return;
+    Add(context_, rows_ * width_, by_logits, gradient);
   }
   if (bias_gradient != nullptr) AddUpColumns(context_, rows_, width_, gradient, bias_gradient);
 }

@@ -5,6 +5,7 @@
 
 #include "nn/activation.h"
 #include "nn/cuda/context.h"
+#include "nn/kernel.h"
 
 namespace cairn::nn::cuda {
 
@@ -22,9 +23,9 @@ class ActivationTail {
   // writes `output`.
   void Forward(const float* bias, float* output, float* logits);
   // Turns the gradient with respect to the output, in place, into the gradient with respect to the
-  // product. If `before_activation`, it is that already. Writes the bias's gradient unless it is
-  // null. Uses the scratch memory.
-  void Backward(const float* output, bool before_activation, float* gradient, float* bias_gradient);
+  // product (see BackwardArguments). Writes the bias's gradient unless it is null. Uses the scratch
+  // memory.
+  void Backward(const BackwardArguments& arguments, float* gradient, float* bias_gradient);
 
  private:
   Context* const context_;

@@ -37,7 +37,7 @@ class Projection {
   void Backward(const float* input, float* gradient, const BackwardArguments& arguments,
                 float* input_gradient, bool adds) {
     float* const bias = use_bias_ ? arguments.variable_gradients[kernel_ + 1] : nullptr;
-    tail_.Backward(/*output=*/nullptr, /*before_activation=*/true, gradient, bias);
+    tail_.Backward({.before_activation = true}, gradient, bias);
     if (float* kernel = arguments.variable_gradients[kernel_]) {
       Multiply(context_,
                {.rows = inner_, .columns = columns_, .inner = rows_, .a_transposed = true}, input,

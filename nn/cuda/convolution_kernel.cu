@@ -39,8 +39,7 @@ class ConvolutionKernel final : public Kernel {
   void Backward(const BackwardArguments& arguments) override {
     const float* const input = arguments.inputs[0];
     float* const gradient = arguments.output_gradient;
-    tail_.Backward(arguments.output, arguments.before_activation, gradient,
-                   use_bias_ ? arguments.variable_gradients[1] : nullptr);
+    tail_.Backward(arguments, gradient, use_bias_ ? arguments.variable_gradients[1] : nullptr);
     if (float* kernel = arguments.variable_gradients[0]) {
       is_transposed_ ? convolution_.KernelGradient(gradient, input, kernel)
                      : convolution_.KernelGradient(input, gradient, kernel);
@@ -110,6 +109,7 @@ class SeparableConv2DKernel final : public Kernel {
                          .variables = arguments.variables.subspan(1),
                          .output_gradient = arguments.output_gradient,
                          .before_activation = arguments.before_activation,
+                         .logits_gradient = arguments.logits_gradient,
                          .input_gradients = {&by_between, 1},
                          .variable_gradients = arguments.variable_gradients.subspan(1)});
     if (kernel != nullptr) depthwise_.KernelGradient(arguments.inputs[0], by_between, kernel);

@@ -25,8 +25,7 @@ class DenseKernel final : public Kernel {
 
   void Backward(const BackwardArguments& arguments) override {
     float* const gradient = arguments.output_gradient;
-    tail_.Backward(arguments.output, arguments.before_activation, gradient,
-                   use_bias_ ? arguments.variable_gradients[1] : nullptr);
+    tail_.Backward(arguments, gradient, use_bias_ ? arguments.variable_gradients[1] : nullptr);
     if (float* kernel = arguments.variable_gradients[0]) {
       Multiply(context_, {.rows = inputs_, .columns = units_, .inner = rows_, .a_transposed = true},
                arguments.inputs[0], gradient, kernel);

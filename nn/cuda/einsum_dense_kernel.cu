@@ -71,8 +71,7 @@ class EinsumDenseKernel final : public Kernel {
   void Backward(const BackwardArguments& arguments) override {
     float* const gradient = arguments.output_gradient;
     float* const bias = use_bias_ ? arguments.variable_gradients[1] : nullptr;
-    tail_.Backward(arguments.output, arguments.before_activation, gradient,
-                   bias_is_last_ ? bias : nullptr);
+    tail_.Backward(arguments, gradient, bias_is_last_ ? bias : nullptr);
     if (bias != nullptr && !bias_is_last_) {
       SumAxes(context_, bias_in_output_, summed_by_bias_, gradient, bias);
     }

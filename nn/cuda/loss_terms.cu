@@ -198,7 +198,6 @@ __device__ void Crossentropy(const LossTask& task, const Row& row, const RowTeam
   double loss = 0, targets = 0;
   for (int64_t c = team.first(); c < row.width; c += team.step()) {
     const float y = target(c);
-    const float p = is_normalized ? row.output[c] / sum : row.output[c];
     if (y != 0) {
       const double distance = is_softmax              ? -LogProbability(row, c)
                               : task.spec.from_logits ? total - row.output[c]
@@ -206,12 +205,11 @@ __device__ void Crossentropy(const LossTask& task, const Row& row, const RowTeam
                                                       : -logf(Clipped(row.output[c] / sum));
       loss += y * distance;
     }
-    // A clipped probability contributes no gradient.
-    if (!is_normalized || !IsClipped(p)) targets += y;
+    if (is_live(c)) targets += y;
   }
   *row.sum += row.weight * loss;
   if (row.gradient == nullptr) return;
-  if (row.labels != nullptr || is_normalized) target_sum = team.Sum(targets);
+  if (row.labels != nullptr) target_sum = team.Sum(targets);
   const auto all = static_cast<float>(target_sum);
   for (int64_t c = team.first(); c < row.width; c += team.step()) {
     const float y = target(c);

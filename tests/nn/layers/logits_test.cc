@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -51,7 +53,10 @@ const LastLayer kLastLayers[] = {
     {"2, 3, 3, 2", "Conv3DTranspose", R"({"filters": 3, "kernel_size": 2, "activation": "$"})"},
 };
 
-std::unique_ptr<Model> ModelWith(const LastLayer& last, const std::string& activation) {
+// With `consumer` another layer takes the outputs, too. Without an activation of its own the last
+// layer has one behind it then.
+std::unique_ptr<Model> ModelWith(const LastLayer& last, const std::string& activation,
+                                 const std::string& consumer = "") {
   std::vector<TestLayer> layers = {
       {"input", "InputLayer", absl::StrFormat(R"({"batch_shape": [null, %s]})", last.shape)},
       {"first", "Dense", R"({"units": 4})"}};
@@ -59,14 +64,31 @@ std::unique_ptr<Model> ModelWith(const LastLayer& last, const std::string& activ
   if (std::string(last.class_name) == "Conv2D") layers.push_back({"pad", "ZeroPadding2D"});
   layers.push_back(
       {"last", last.class_name, absl::StrReplaceAll(last.config, {{"$", activation}})});
-  return ModelOf(layers);
+  if (consumer.empty()) return ModelOf(layers);
+  if (activation == "linear") {
+    layers.push_back(
+        {"activation", "Activation", absl::StrFormat(R"({"activation": "%s"})", consumer)});
+  }
+  layers.push_back({"consumer", "Dense", R"({"units": 2})"});
+  return ModelOf(layers, {"last", "consumer"});
 }
 
-Objective ObjectiveOf(const std::string& name, bool from_logits) {
+std::unique_ptr<const Loss> LossNamed(const std::string& name, bool from_logits) {
   proto::Loss config;
   config.set_name(name);
   if (from_logits) config.set_from_logits(true);
-  return Objective(*CreateLoss(config));
+  return *CreateLoss(config);
+}
+
+Objective ObjectiveOf(const std::string& name, bool from_logits) {
+  return Objective(LossNamed(name, from_logits));
+}
+
+Objective ObjectiveOfTwo(const std::string& name, bool from_logits) {
+  std::vector<Objective::OutputLoss> losses;
+  losses.push_back({LossNamed(name, from_logits), 1});
+  losses.push_back({LossNamed("mean_squared_error", false), 0.5});
+  return Objective(std::move(losses), {});
 }
 
 // The loss and the gradients of one step, with large weights.
@@ -90,6 +112,13 @@ std::vector<double> Step(const Model& model, const Objective& objective, Device*
   return all;
 }
 
+void ExpectNear(const std::vector<double>& computed, const std::vector<double>& expected) {
+  ASSERT_EQ(computed.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_NEAR(computed[i], expected[i], 1e-5 * std::max(1.0, std::fabs(expected[i]))) << i;
+  }
+}
+
 TEST(LogitsTest, CrossentropiesAreThoseOfALinearOutputWithFromLogits) {
   const std::unique_ptr<Device> device = CreateConformanceDevice();
   if (device == nullptr) GTEST_SKIP() << "the device is not there";
@@ -104,14 +133,27 @@ TEST(LogitsTest, CrossentropiesAreThoseOfALinearOutputWithFromLogits) {
         for (bool from_logits : {false, true}) {
           if (is_focal && from_logits) continue;  // Then the output is the logit.
           SCOPED_TRACE(absl::StrCat(last.class_name, " ", activation, " ", loss, from_logits));
-          const std::vector<double> computed =
-              Step(*ModelWith(last, activation), ObjectiveOf(loss, from_logits), device.get());
-          ASSERT_EQ(computed.size(), expected.size());
-          for (size_t i = 0; i < expected.size(); ++i) {
-            ASSERT_NEAR(computed[i], expected[i], 1e-5 * std::max(1.0, std::fabs(expected[i])))
-                << i;
-          }
+          ExpectNear(
+              Step(*ModelWith(last, activation), ObjectiveOf(loss, from_logits), device.get()),
+              expected);
         }
+      }
+    }
+  }
+}
+
+// The gradient of the loss meets that of the other layer at the logits.
+TEST(LogitsTest, AlsoIfAnotherLayerTakesTheOutput) {
+  const std::unique_ptr<Device> device = CreateConformanceDevice();
+  if (device == nullptr) GTEST_SKIP() << "the device is not there";
+  for (const LastLayer& last : kLastLayers) {
+    for (const char* loss : {"categorical_crossentropy", "binary_crossentropy"}) {
+      for (const char* activation : {"softmax", "sigmoid"}) {
+        SCOPED_TRACE(absl::StrCat(last.class_name, " ", activation, " ", loss));
+        ExpectNear(Step(*ModelWith(last, activation, activation),
+                        ObjectiveOfTwo(loss, /*from_logits=*/false), device.get()),
+                   Step(*ModelWith(last, "linear", activation),
+                        ObjectiveOfTwo(loss, /*from_logits=*/true), device.get()));
       }
     }
   }
