@@ -194,11 +194,8 @@ def results_set_rate(hooks):
             f"on_epoch_end")
 
 
-class Plateau(keras.callbacks.Callback):
-    """Runs a ReduceLROnPlateau as Keras does, with the rates of the job, which runs another one.
-
-    So it has its results, and the optimizer has the rate that it sets at the end of the last epoch.
-    """
+class Beside(keras.callbacks.Callback):
+    """Runs a callback of Keras beside the job's own, so that it has its results."""
 
     rate = None  # Of the epoch in the job.
 
@@ -217,10 +214,36 @@ class Plateau(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         self.callback.on_train_begin(logs)
 
+
+class Plateau(Beside):
+    """A ReduceLROnPlateau: the optimizer has the rate that it sets at the end of the last epoch."""
+
     def on_epoch_end(self, epoch, logs=None):
         if rate_of(self.model) != self.rate:
             self.model.optimizer.learning_rate = self.rate
         self.callback.on_epoch_end(epoch, logs)
+
+
+class Stopping(Beside):
+    """An EarlyStopping: the job ends, and has the weights of its best epoch."""
+
+    def on_epoch_end(self, epoch, logs=None):
+        stops = self.model.stop_training
+        with self._without_weights():
+            self.callback.on_epoch_end(epoch, logs)
+        self.model.stop_training = stops
+
+    def on_train_end(self, logs=None):
+        with self._without_weights():
+            self.callback.on_train_end(logs)
+
+    @contextlib.contextmanager
+    def _without_weights(self):
+        restores, self.callback.restore_best_weights = self.callback.restore_best_weights, False
+        try:
+            yield
+        finally:
+            self.callback.restore_best_weights = restores
 
 
 def rate_of(model):

@@ -283,7 +283,8 @@ class Cluster:
             csv_file = csv_file and job_files.log_to(job, folder, identifier)
             job_files.dump(job, job_file)
             identifier = self._submit(job_file)
-        self._take_result(model, lookups, objectives, status, callbacks or [], job_file)
+        if "stopped_at" not in status:  # Else it has that of the last epoch, and what a callback has set.
+            self._set_state(model, lookups, status["job"], job_file, [])
         _count(model.optimizer, counted + len(model.history.epoch) *
                math.ceil(status.get("batches_per_epoch", 0) / parts))
         if rates is not None:
@@ -494,20 +495,6 @@ class Cluster:
                 f"folder under the same path")
 
     # -------------------------------------------------------------------------------- the result
-
-    def _take_result(self, model, lookups, objectives, status, callbacks, job_file):
-        for callback in callbacks:
-            # Own subclasses run here, and have their results.
-            if type(callback) is keras.callbacks.EarlyStopping and \
-                    not objectives.is_computed_here(callback.monitor):
-                ended = status["epoch"] if status.get("stopped_early") else 0
-                callback.stopped_epoch = ended
-                for best in status["best"]:
-                    if best["is_result"]:
-                        callback.best = best["value"]
-                        callback.best_epoch = best["epoch"]
-        if "stopped_at" not in status:  # Else it has that of the last epoch, and what a callback has set.
-            self._set_state(model, lookups, status["job"], job_file, [])
 
     def _set_state(self, model, lookups, job, job_file, choice):
         """Sets the weights of the model, and the moments of its optimizer, from a checkpoint."""

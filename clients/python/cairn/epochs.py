@@ -5,7 +5,7 @@ import itertools
 import math
 import os
 
-from cairn.callbacks import Hook, Plateau, RateSet, Stopped, replay
+from cairn.callbacks import Beside, Hook, RateSet, Stopped, replay
 
 _WEIGHTED = "weighted"
 # Metrics of an epoch that follow from those of its batches, by their name in the job.
@@ -36,7 +36,7 @@ class EpochLogs:
         self._batches_per_pass = math.ceil(examples / job["batch_size"])
         self._batches_per_epoch = job.get("steps_per_epoch", self._batches_per_pass)
         self._validates = "validation" in job or "validation_fraction" in job
-        self._plateaus = [each for each in run.callbacks if isinstance(each, Plateau)]
+        self._beside = [each for each in run.callbacks if isinstance(each, Beside)]
         self._rate = job["optimizer"]["learning_rate"]
         self._kinds = _metric_kinds(job, objectives.job_outputs)
         self._reported = objectives.reported
@@ -104,8 +104,8 @@ class EpochLogs:
             key: _float(value) for key, value in self._evaluations.get(epoch, {}).items()
             if key in ("loss", "examples") or key in self._kinds})
         logs.update({"val_" + key: value for key, value in validation.items()})
-        for plateau in self._plateaus:
-            plateau.rate = self._rate
+        for callback in self._beside:
+            callback.rate = self._rate
         self.last = logs
         if self._hooks:
             self._set_weights(epoch)

@@ -486,11 +486,8 @@ class Objectives:
 
     def _losses(self, names):
         losses = translation.for_outputs("loss", self._compiled.get("loss"), names)
-        weights = self._compiled.get("loss_weights")
-        weights = [1.0] * len(names) if weights is None else [
-            1.0 if each is None else float(each)
-            for each in translation.for_outputs("loss_weights", weights, names)]
-        return losses, weights
+        weights = translation.loss_weights(self._compiled, names)
+        return losses, [1.0 if each is None else float(each) for each in weights]
 
     def _metrics(self, names):
         return {what: translation.metrics_of_outputs(what, self._compiled.get(what) or [], names)

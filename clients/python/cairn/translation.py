@@ -11,7 +11,7 @@ import re
 import keras
 import numpy as np
 
-from cairn.callbacks import Hook, Plateau, is_own, keep_rate, may_set_rate
+from cairn.callbacks import Hook, Plateau, Stopping, is_own, keep_rate, may_set_rate
 from cairn.errors import NotSupported
 
 # For each class: the arguments that a job file has. Others must have their default.
@@ -288,6 +288,16 @@ def for_outputs(what, value, output_names):
     return [value] * len(output_names)
 
 
+def loss_weights(compiled, output_names):
+    """compile's weight of each output, or None."""
+    weights = compiled.get("loss_weights")
+    if isinstance(weights, dict) and isinstance(compiled.get("loss"), (list, tuple)) and \
+            list(output_names) != sorted(output_names):
+        raise NotSupported("loss is a list and loss_weights a dictionary, of which Keras takes the weights "
+                           "in the order of the sorted names: give both as lists, or both as dictionaries")
+    return for_outputs("loss_weights", weights, output_names)
+
+
 def metrics_of_outputs(what, metrics, output_names):
     """A list of compile's metrics for each output."""
     if not isinstance(metrics, (list, tuple, dict)):
@@ -321,8 +331,8 @@ def objective_fields(compiled, output_names, shapes):
                            metrics_of_outputs(what, compiled[what], output_names), shapes)]
             fields[what] = metrics[0] if is_one else metrics
     if compiled.get("loss_weights") is not None:
-        weights = for_outputs("loss_weights", compiled["loss_weights"], output_names)
-        fields["loss_weights"] = [1 if each is None else _number(each) for each in weights]
+        fields["loss_weights"] = [1 if each is None else _number(each)
+                                  for each in loss_weights(compiled, output_names)]
     return fields
 
 
@@ -516,6 +526,7 @@ def callback_fields(callbacks, is_computed_here):
                 local.append(Plateau(callback))
                 keeps_rate = "which ReduceLROnPlateau sets: use one of them"
             elif name == "EarlyStopping":
+                local.append(Stopping(callback))
                 keeps_rate = (f"and EarlyStopping monitors {callback.monitor}: give it a mode of 'min' "
                               f"or 'max', since it runs here then")
         if name == "LearningRateScheduler":
