@@ -91,6 +91,35 @@ class Losses(unittest.TestCase):
             cluster.fit(model, X, [ONE_HOT, ONE_HOT], verbose=0)
 
 
+class Models(unittest.TestCase):
+
+    def test_masks_of_models_in_the_model_reach_the_loss(self):
+        ids = RANDOM.integers(0, 9, (64, 5)).astype("int32")
+        labels = RANDOM.integers(0, 3, (64, 5))
+
+        def encoder():
+            return keras.Sequential([layers.Embedding(9, 4, mask_zero=True),
+                                     layers.LSTM(3, return_sequences=True)])
+
+        inputs = keras.Input((5,), dtype="int32")
+        functional = keras.Model(inputs, layers.Dense(3, activation="softmax")(encoder()(inputs)))
+        sequential = keras.Sequential([keras.Input((5,), dtype="int32"),
+                                       keras.Sequential([encoder(), layers.Dense(4)]),
+                                       layers.Dense(3, activation="softmax")])
+        for model in functional, sequential:
+            with self.subTest(model=type(model).__name__):
+                same_as_keras(self, model, {
+                    "optimizer": sgd(), "loss": "sparse_categorical_crossentropy",
+                    "metrics": ["accuracy"]}, ids, labels, epochs=2)
+
+    def test_metrics_of_one_name(self):
+        metrics = ["mse", keras.metrics.MeanSquaredError(name="mse"), "mae",
+                   keras.metrics.MeanAbsoluteError(name="mse")]
+        there = same_as_keras(self, model_of(layers.Dense(3)), {
+            "optimizer": sgd(), "loss": "mse", "metrics": metrics}, X, ONE_HOT, epochs=2)
+        self.assertEqual(list(there), ["loss", "mae", "mse", "mse_1", "mse_2"])
+
+
 class Stopping(unittest.TestCase):
 
     def test_early_stopping_has_the_results_of_keras(self):

@@ -536,9 +536,9 @@ class Objectives:
         fields = {"loss": [], "loss_weights": [], "metrics": [], "weighted_metrics": []}
         for i in range(len(output_names)):
             has_surrogate = i in self._with_surrogate
-            known = {what: [field for each in metrics[what][i]
-                            if not self._has_output(each, i)
-                            for field in self._metric_fields(each, i)] for what in metrics}
+            known = {what: translation.distinct(
+                field for each in metrics[what][i] if not self._has_output(each, i)
+                for field in self._metric_fields(each, i)) for what in metrics}
             for what, values in known.items():
                 fields[what].append(values)
             is_known = losses[i] is not None and not self._is_traced(losses[i], i) and \

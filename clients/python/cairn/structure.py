@@ -209,8 +209,28 @@ def _takes_arrays(operation):
                for each in arguments)
 
 
+def models_with_masks(model):
+    """The models in the model that make masks of steps, which may reach its outputs."""
+    if not any(len(output.shape) > 2 for output in getattr(model, "outputs", None) or []):
+        return []
+    return _with_masks(model)
+
+
+def _with_masks(model):
+    found = []
+    for layer in model.layers:
+        if isinstance(layer, keras.Model):
+            inner = _with_masks(layer)
+            makes = any(isinstance(each, keras.layers.Masking) or getattr(each, "mask_zero", False)
+                        for each in layer.layers)
+            found += [layer, *inner] if inner or makes else []
+    return found
+
+
 def needs_rebuild(model):
     """True if a job cannot read the model as it is."""
+    if models_with_masks(model):  # Their symbolic outputs have none.
+        return True
     if _is_own(model) or any(_is_own(layer) for layer in model.layers):
         return True
     if any(masks.of(output) is not None for output in model.outputs):

@@ -124,7 +124,7 @@ class Lookups:
             objectives.masks_at_run = lambda: structure.masks_at_run(
                 model, taken, [each[:_PROBED] for each in given])
         self.rebuilt = structure.rebuild(model, tensors, taken, objectives, self._lookups.values(),
-                                         self._around, whole)
+                                         [*self._around, *structure.models_with_masks(model)], whole)
         objectives.rows, objectives.masks_at_run = None, None
         self.model = self.rebuilt.model
         self._output_structure = self.rebuilt.output_structure

@@ -236,6 +236,16 @@ def metric_fields(metric, shape):
     return [metric_field(metric)]
 
 
+def distinct(fields):
+    """The metrics of an output; of those with one name the later ones are NAME_1, NAME_2 ..., as in Keras."""
+    counts, named = {}, []
+    for field in fields:
+        name = field["as"]
+        counts[name] = count = counts.get(name, -1) + 1
+        named.append({**field, "as": f"{name}_{count}"} if count else field)
+    return named
+
+
 def with_vectors(values):
     """{name: value} with an array in place of the elements NAME[i] of a vector."""
     joined = {}
@@ -326,7 +336,7 @@ def objective_fields(compiled, output_names, shapes):
     fields = {"loss": loss_field(losses[0]) if is_one else [loss_field(each) for each in losses]}
     for what in ("metrics", "weighted_metrics"):
         if compiled.get(what):
-            metrics = [[field for each in several for field in metric_fields(each, shape)]
+            metrics = [distinct(field for each in several for field in metric_fields(each, shape))
                        for several, shape in zip(
                            metrics_of_outputs(what, compiled[what], output_names), shapes)]
             fields[what] = metrics[0] if is_one else metrics
