@@ -74,6 +74,11 @@ class Losses(unittest.TestCase):
                 same_as_keras(self, model_of(last, second=layers.Dense(2)), {
                     "optimizer": sgd(), "loss": [loss, "mse"]}, X[:64], [labels[:64], ONE_HOT[:64, :2]], epochs=2)
 
+    def test_a_loss_that_is_scaled_for_its_gradient(self):
+        same_as_keras(self, model_of(layers.Dense(3)), {
+            "optimizer": keras.optimizers.SGD(0.1, clipnorm=0.2, loss_scale_factor=1024.0), "loss": "mse"},
+            X, ONE_HOT, epochs=2)
+
     def test_a_metric_of_the_script_changes_no_loss(self):
         @keras.saving.register_keras_serializable("cairn")
         def distance(y_true, y_pred):

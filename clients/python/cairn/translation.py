@@ -463,6 +463,7 @@ def optimizer_field(optimizer, weights):
     what = f"optimizer {name}"
     schedule = getattr(optimizer, "_learning_rate", None)
     rate = config.pop("learning_rate")
+    config.pop("loss_scale_factor")  # Keras divides the gradient by it again; a job has float32.
     if config.pop("gradient_accumulation_steps") and (not isinstance(rate, float) or
                                                       config.get("use_ema")):
         raise NotSupported(f"{what}: gradient_accumulation_steps with use_ema, or with a schedule of the "
