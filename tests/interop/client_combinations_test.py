@@ -60,7 +60,7 @@ class Losses(unittest.TestCase):
         for activation in (None, "tanh", "relu", "sigmoid"):
             with self.subTest(activation=activation):
                 same_as_keras(self, model_of(layers.Dense(3, activation=activation)), {
-                    "optimizer": sgd(0.01), "loss": "sparse_categorical_crossentropy"},
+                    "optimizer": sgd(0.001), "loss": "sparse_categorical_crossentropy"},
                     X, CLASSES, epochs=2)
 
     def test_any_activation_with_any_crossentropy(self):

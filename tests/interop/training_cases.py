@@ -144,6 +144,9 @@ LOSSES = {
         (network(draw, "linear"), keras.losses.MeanSquaredError(reduction="sum"), real_labels),
         (network(draw, "softmax", CLASSES),
          keras.losses.SparseCategoricalCrossentropy(reduction="sum"), sparse_labels)),
+}
+
+OF_LARGE_LOGITS = {
     "CategoricalCrossentropy of a sigmoid": _of_large_logits(
         keras.losses.CategoricalCrossentropy, "sigmoid", one_hot_labels, CLASSES),
     "BinaryCrossentropy of a softmax": _of_large_logits(
@@ -154,8 +157,10 @@ LOSSES = {
         keras.losses.BinaryCrossentropy, "sigmoid", binary_labels, 3),
     "BinaryFocalCrossentropy of a certain sigmoid": lambda draw: (
         network(draw, "sigmoid", 3, keras.initializers.RandomUniform(-100, 100, seed=draw.seed())),
-        keras.losses.BinaryFocalCrossentropy(gamma=draw.number(0.5, 3)), binary_labels),
+        # Keras takes powers of what rounding may make negative.
+        keras.losses.BinaryFocalCrossentropy(gamma=draw.of(2.0, 3.0)), binary_labels),
 }
+LOSSES.update(OF_LARGE_LOGITS)
 
 M = keras.metrics
 _BINARY = ("sigmoid", "binary_crossentropy", binary_labels, 3)
