@@ -55,11 +55,11 @@ Executor::Executor(const Model* model, const Objective* objective, const Options
     const Loss& loss = *objective_.losses()[i].loss;
     const Layer& layer = *model->nodes()[node].layer;
     Stage& stage = stages_[node];
-    if (TakesLogits(loss, layer)) {
-      (HasConsumers(*model, node) ? stage.splits_gradient : stage.fuses_loss) = true;
-    }
+    const bool takes_logits = TakesLogits(loss, layer);
+    stage.fuses_loss = takes_logits && !HasConsumers(*model, node);
+    stage.splits_gradient = takes_logits && !stage.fuses_loss;
     stage.keeps_logits =
-        TakesLogits(loss, layer) ||
+        takes_logits ||
         absl::c_any_of(objective_.metrics(), [&](const Objective::OutputMetric& metric) {
           const Loss* const mean_of = metric.metric->spec().loss;
           return metric.output == static_cast<int>(i) && mean_of != nullptr &&

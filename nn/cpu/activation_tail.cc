@@ -13,10 +13,6 @@ CAIRN_SIMD void AddToRows(int64_t rows, int64_t width, const float* addend, floa
   }
 }
 
-CAIRN_SIMD void AddTo(int64_t count, const float* addend, float* sum) {
-  for (int64_t i = 0; i < count; ++i) sum[i] += addend[i];
-}
-
 }  // namespace
 
 ActivationTail::ActivationTail(const Activation& activation, int64_t rows, int64_t width,
@@ -57,7 +53,7 @@ void ActivationTail::Backward(const BackwardArguments& arguments, float* gradien
                            gradient + first);
     }
     if (arguments.logits_gradient != nullptr) {
-      AddTo(rows * width_, arguments.logits_gradient + first, gradient + first);
+      AddToRows(1, rows * width_, arguments.logits_gradient + first, gradient + first);
     }
     if (bias_gradient == nullptr) return;
     SumChannels(rows, width_, gradient + first, column_sums_.data() + piece * width_);

@@ -70,7 +70,23 @@ def sees_batches(callback):
     return _overrides(callback, *TRAIN_BATCHES) and not isinstance(callback, _FOR_EPOCHS)
 
 
-class Hook(keras.callbacks.Callback):
+class _Around(keras.callbacks.Callback):
+    """Runs another callback, which has the same model and parameters."""
+
+    def __init__(self, callback):
+        super().__init__()
+        self.callback = callback
+
+    def set_params(self, params):
+        super().set_params(params)
+        self.callback.set_params(params)
+
+    def set_model(self, model):
+        super().set_model(model)
+        self.callback.set_model(model)
+
+
+class Hook(_Around):
     """Runs one callback, and raises if it changes what the job has: the weights, or the learning rate
     elsewhere than at the begin or end of an epoch.
 
@@ -80,8 +96,7 @@ class Hook(keras.callbacks.Callback):
     """
 
     def __init__(self, callback):
-        super().__init__()
-        self.callback = callback
+        super().__init__(callback)
         self.keeps_rate = ""
         self.has_set_rate = False
         self.has_planned_rates = False
@@ -97,14 +112,6 @@ class Hook(keras.callbacks.Callback):
         callback = self.callback
         return isinstance(callback, MonitorCallback) and callback.mode == "auto" and \
             callback.monitor.removeprefix("val_") != "loss"
-
-    def set_params(self, params):
-        super().set_params(params)
-        self.callback.set_params(params)
-
-    def set_model(self, model):
-        super().set_model(model)
-        self.callback.set_model(model)
 
     def call(self, method, *arguments):
         rate = rate_of(self.model)
@@ -194,22 +201,10 @@ def results_set_rate(hooks):
             f"on_epoch_end")
 
 
-class Beside(keras.callbacks.Callback):
+class Beside(_Around):
     """Runs a callback of Keras beside the job's own, so that it has its results."""
 
     rate = None  # Of the epoch in the job.
-
-    def __init__(self, callback):
-        super().__init__()
-        self.callback = callback
-
-    def set_params(self, params):
-        super().set_params(params)
-        self.callback.set_params(params)
-
-    def set_model(self, model):
-        super().set_model(model)
-        self.callback.set_model(model)
 
     def on_train_begin(self, logs=None):
         self.callback.on_train_begin(logs)
@@ -229,21 +224,13 @@ class Stopping(Beside):
 
     def on_epoch_end(self, epoch, logs=None):
         stops = self.model.stop_training
-        with self._without_weights():
-            self.callback.on_epoch_end(epoch, logs)
+        restores, self.callback.restore_best_weights = self.callback.restore_best_weights, False
+        self.callback.on_epoch_end(epoch, logs)
+        self.callback.restore_best_weights = restores
         self.model.stop_training = stops
 
     def on_train_end(self, logs=None):
-        with self._without_weights():
-            self.callback.on_train_end(logs)
-
-    @contextlib.contextmanager
-    def _without_weights(self):
-        restores, self.callback.restore_best_weights = self.callback.restore_best_weights, False
-        try:
-            yield
-        finally:
-            self.callback.restore_best_weights = restores
+        self.callback.on_train_end(logs)
 
 
 def rate_of(model):
