@@ -180,7 +180,7 @@ TEST_F(NonfiniteLossTest, OfTheValidationAloneIsSaidToo) {
 TEST_F(NonfiniteLossTest, OutlivesTheCoordinatorAndARollback) {
   CountingJob job = OverflowingJob();
   job.batches_per_epoch = 500;
-  job.batches = 40 * job.batches_per_epoch;
+  job.batches = 16 * job.batches_per_epoch;
   job.checkpoint_every = 200;
   ASSERT_EQ(cluster_.Cairn({"submit", WriteJob(job)}).exit_code, 0);
   const auto done = [this](int64_t batches) {

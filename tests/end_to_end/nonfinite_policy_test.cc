@@ -114,7 +114,7 @@ TEST_P(NonfinitePolicyTest, ClippedUpdatesLeaveRejectedBatchesOutToo) {
 }
 
 TEST_P(NonfinitePolicyTest, RejectedBatchesAreExactWhoeverIsKilled) {
-  CountingJob job = JobOf(GetParam(), 500, 40);
+  CountingJob job = JobOf(GetParam(), 500, 16);
   job.checkpoint_every = 200;
   ASSERT_EQ(cluster_.Cairn({"submit", WriteJobWithNan(job)}).exit_code, 0);
   KillEachOnce(400);
@@ -122,10 +122,10 @@ TEST_P(NonfinitePolicyTest, RejectedBatchesAreExactWhoeverIsKilled) {
   ASSERT_EQ(status["state"], "finished") << status << cluster_.Logs();
   EXPECT_GE(status["rollbacks"], 1);
   // Counted by reports, which are lost with a worker; applied exactly.
-  EXPECT_LE(status["batches_rejected"], 40);
-  EXPECT_GE(status["batches_rejected"], 36);
+  EXPECT_LE(status["batches_rejected"], 16);
+  EXPECT_GE(status["batches_rejected"], 12);
   const int64_t updates = job.batches / job.batches_per_update;
-  EXPECT_EQ(CountIsNot(job.batches_per_update > 1 ? updates : updates - 40, job.rows), "");
+  EXPECT_EQ(CountIsNot(job.batches_per_update > 1 ? updates : updates - 16, job.rows), "");
 }
 
 TEST_P(NonfinitePolicyTest, AJobThatFailsSaysWhereAndIsResumed) {
@@ -173,7 +173,7 @@ TEST_P(NonfinitePolicyTest, ARateThatIsTooLargeIsHalvedUntilTheLossIsFinite) {
 }
 
 TEST_P(NonfinitePolicyTest, TheRateStaysHalvedWhoeverIsKilled) {
-  CountingJob job = JobOf(GetParam(), 500, 40);
+  CountingJob job = JobOf(GetParam(), 500, 16);
   job.checkpoint_every = 200;
   const json more = {{"optimizer", {{"name", "sgd"}, {"learning_rate", 1e38}}},
                      {"on_non_finite", "rollback"}};

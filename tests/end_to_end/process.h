@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -59,14 +60,18 @@ class Process {
 std::string ReadFile(const std::string& path);
 void WriteFile(const std::string& path, const std::string& bytes);
 
-// Calls `condition` every 20 ms until it returns true. Returns false after `timeout` (times
-// kPatience).
+// Calls `condition` until it returns true. Returns false after `timeout` (times kPatience). Most
+// conditions start a program, which would take the processor from what is waited for, so the pauses
+// grow: a tenth of the time waited so far, from 20 to 250 ms.
 template <typename Condition>
 bool WaitUntil(std::chrono::milliseconds timeout, Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + timeout * kPatience;
+  using std::chrono::milliseconds;
+  const auto start = std::chrono::steady_clock::now();
   while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const auto waited =
+        std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
+    if (waited > timeout * kPatience) return false;
+    std::this_thread::sleep_for(std::clamp(waited / 10, milliseconds(20), milliseconds(250)));
   }
   return true;
 }
