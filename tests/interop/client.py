@@ -24,7 +24,6 @@ def start():
     return cluster
 
 
-
 def network(**compiled):
     model = keras.Sequential([keras.Input((8,)), layers.Dense(16, activation="relu"),
                               layers.Dense(2, activation="softmax")])
@@ -55,7 +54,7 @@ def same_as_keras(test, model, compiled, *data, batches_per_update=None, **fit):
             optimizer.build(model.trainable_variables)
         state = [(variable, variable.numpy()) for variable in optimizer.variables]
 
-    def train(fit_model, **more):
+    def train(fit_model, compiled, **more):
         model.compile(**compiled)
         for variable, value in state:
             variable.assign(value)
@@ -65,10 +64,12 @@ def same_as_keras(test, model, compiled, *data, batches_per_update=None, **fit):
         counts.append(int(model.optimizer.iterations) - before)
         return history
 
-    there = train(model.fit)
+    # Step by step, since to trace a small model takes longer than to train it.
+    there = train(model.fit, {"run_eagerly": True, **compiled})
     expected = model.get_weights()
     model.set_weights(start)
-    here = train(functools.partial(cluster.fit, model), batches_per_update=batches_per_update)
+    here = train(functools.partial(cluster.fit, model), compiled,
+                 batches_per_update=batches_per_update)
     if fit.get("batch_size"):  # Of a dataset of unknown size Keras counts more than its batches.
         test.assertEqual(counts[1], counts[0], "updates")
     test.assertEqual(sorted(here), sorted(there))
