@@ -12,13 +12,31 @@ COPTS = [
     "-Wno-restrict",
 ]
 
-def cairn_library(name, srcs = None, hdrs = None, copts = [], **kwargs):
+def _start_with(header, copts):
+    """The flags that make a source start with a precompiled header of //build_defs."""
+    if "-fopenmp" in copts:  # It defines a macro, so GCC would not take what is precompiled.
+        return []
+    return select({
+        "//build_defs:without_prelude": [],
+        "//conditions:default": [
+            "-include",
+            "$(GENDIR)/build_defs/%s.h" % header,
+            # In what is precompiled GCC 12 reports false warnings about std::string (GCC bug
+            # 105651), which it leaves out in headers of the system.
+            "-Wno-array-bounds",
+            "-Wno-stringop-overflow",
+            "-Wno-stringop-overread",
+        ],
+    })
+
+def cairn_library(name, srcs = None, hdrs = None, deps = [], copts = [], **kwargs):
     """name.h and name.cc; srcs = [] or hdrs = [] if there is only one of them."""
     native.cc_library(
         name = name,
         srcs = [name + ".cc"] if srcs == None else srcs,
         hdrs = [name + ".h"] if hdrs == None else hdrs,
-        copts = COPTS + copts,
+        copts = COPTS + copts + _start_with("prelude", copts),
+        deps = deps + ["//build_defs:prelude"],
         **kwargs
     )
 
@@ -30,9 +48,9 @@ def cairn_binary(name, srcs = ["main.cc"], deps = [], copts = [], linkopts = [],
     native.cc_binary(
         name = name,
         srcs = srcs,
-        copts = COPTS + copts,
+        copts = COPTS + copts + _start_with("prelude", copts),
         linkopts = linkopts if "linkshared" in kwargs else linkopts + [BUNDLED_LIBRARIES],
-        deps = deps + ["//build_defs:tsan_suppressions"],
+        deps = deps + ["//build_defs:prelude", "//build_defs:tsan_suppressions"],
         **kwargs
     )
 
@@ -41,9 +59,10 @@ def cairn_test(name, srcs = None, deps = [], copts = [], size = "small", **kwarg
     native.cc_test(
         name = name,
         srcs = [name + ".cc"] if srcs == None else srcs,
-        copts = COPTS + copts,
+        copts = COPTS + copts + _start_with("test_prelude", copts),
         size = size,
         deps = deps + [
+            "//build_defs:test_prelude",
             "//build_defs:tsan_suppressions",
             "//third_party:gtest_main",
         ],
