@@ -53,6 +53,7 @@ class DataServer::Impl {
   // Called by Call on the thread of its queue.
   void AcceptNext(DataMethod method, grpc::ServerCompletionQueue* queue);
   void CallArrived(Call* call, std::unique_ptr<RawCall> raw);
+  void HandleInProcess(std::unique_ptr<RawCall> raw);
   void CallEnded(Call* call, DataMethod method);
 
   int calls_in_progress() const {
@@ -64,6 +65,7 @@ class DataServer::Impl {
 
  private:
   static void Serve(grpc::ServerCompletionQueue* queue);
+  void Handle(std::unique_ptr<RawCall> raw);
   void ShareMemory();
   // Returns false if Shutdown has been called before.
   bool BeginShutdown(std::vector<std::shared_ptr<Link>>* pending);
@@ -78,12 +80,14 @@ class DataServer::Impl {
   std::vector<std::thread> threads_;
 
   mutable Mutex mutex_;
-  ConditionVariable no_calls_;
+  ConditionVariable no_calls_;  // Nor handlers of calls in this process.
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   // Calls that have arrived and have outstanding tags.
   absl::flat_hash_set<Call*> calls_ ABSL_GUARDED_BY(mutex_);
   // The number of calls that calls_max_ limits.
   int bounded_calls_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The number of threads in HandleInProcess.
+  int in_process_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // Connects a RawCall with its Call. The RawCall may outlive the Call, because the server answers
@@ -266,13 +270,24 @@ void DataServer::Impl::CallArrived(Call* call, std::unique_ptr<RawCall> raw) {
     calls_.insert(call);
     if (bounded) ++bounded_calls_;
   }
-  if (!refused.ok()) {
-    raw->Fail(refused);
-  } else if (raw->method() == DataMethod::kPing) {
-    raw->Reply(*EncodeFrame(proto::Frame(), {}));
-  } else {
-    handler_(std::move(raw));
+  if (!refused.ok()) return raw->Fail(refused);
+  Handle(std::move(raw));
+}
+
+void DataServer::Impl::Handle(std::unique_ptr<RawCall> raw) {
+  if (raw->method() == DataMethod::kPing) return raw->Reply(*EncodeFrame(proto::Frame(), {}));
+  handler_(std::move(raw));
+}
+
+void DataServer::Impl::HandleInProcess(std::unique_ptr<RawCall> raw) {
+  {
+    MutexLock lock(&mutex_);
+    if (stopped_) return raw->Fail(absl::UnavailableError("the server is shutting down"));
+    ++in_process_;
   }
+  Handle(std::move(raw));
+  MutexLock lock(&mutex_);
+  if (--in_process_ == 0) no_calls_.NotifyAll();
 }
 
 void DataServer::Impl::CallEnded(Call* call, DataMethod method) {
@@ -303,7 +318,7 @@ void DataServer::Impl::Shutdown(absl::Duration grace) {
     // Wait for all tags before the queues are shut down; the calls refer to the queues and to this
     // object.
     MutexLock lock(&mutex_);
-    while (!calls_.empty()) no_calls_.Wait(&mutex_);
+    while (!calls_.empty() || in_process_ > 0) no_calls_.Wait(&mutex_);
   }
   for (auto& queue : queues_) queue->Shutdown();
   for (std::thread& thread : threads_) thread.join();
@@ -325,6 +340,9 @@ absl::StatusOr<std::unique_ptr<DataServer>> DataServer::Start(const DataServerOp
 
 DataServer::DataServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 DataServer::~DataServer() { impl_->Shutdown(absl::Seconds(1)); }
+void DataServer::HandleInProcess(std::unique_ptr<RawCall> call) {
+  impl_->HandleInProcess(std::move(call));
+}
 int DataServer::port() const { return impl_->port(); }
 int DataServer::calls_in_progress() const { return impl_->calls_in_progress(); }
 void DataServer::Shutdown(absl::Duration grace) { impl_->Shutdown(grace); }

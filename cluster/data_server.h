@@ -39,9 +39,14 @@ class DataServer {
   DataServer(const DataServer&) = delete;
   DataServer& operator=(const DataServer&) = delete;
 
+  // Serves a call of this process, on the calling thread; see PsClientOptions::own. Not limited
+  // by calls_max. The handler must have read the tensors of the request when it returns. Unavailable
+  // after Shutdown.
+  void HandleInProcess(std::unique_ptr<RawCall> call);
+
   // The bound port.
   int port() const;
-  // The number of calls whose replies have not been sent completely.
+  // The number of calls from the network whose replies have not been sent completely.
   int calls_in_progress() const;
 
   // Rejects new calls, answers all waiting calls with UNAVAILABLE (later replies to them are

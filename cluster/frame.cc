@@ -178,6 +178,10 @@ absl::StatusOr<Frame> EncodeFrame(const google::protobuf::MessageLite& header,
       !status.ok()) {
     return status;
   }
+  if (room.in_process) {
+    return Frame(std::make_shared<const Frame::Parts>(
+        Frame::Parts{header.SerializeAsString(), std::move(pieces)}));
+  }
   prefix.header_bytes = static_cast<uint32_t>(header_bytes);
   prefix.tensors = static_cast<uint32_t>(pieces.size());
   if (room.reply.IsInside()) {
@@ -201,13 +205,15 @@ absl::StatusOr<Frame> EncodeFrame(const google::protobuf::MessageLite& header,
   return Frame(std::make_shared<grpc::ByteBuffer>(slices.data(), slices.size()));
 }
 
-// A cursor over gRPC's slices and, if the payload is shared, over the shared memory.
+// A cursor over gRPC's slices and, if the payload is shared, over the shared memory. Or over the
+// pieces of a frame within this process.
 struct FrameReader::State {
+  std::shared_ptr<const Frame::Parts> parts;
   std::vector<grpc::Slice> slices;
   size_t slice = 0;   // The current slice.
   size_t offset = 0;  // The position in it.
   SharedSpan shared;  // The unread part of a shared payload.
-  SharedSpan reply_room;
+  FrameRoom reply_room;
   std::vector<Entry> table;
   size_t next = 0;  // The next tensor.
   size_t bytes_left = 0;
@@ -299,8 +305,8 @@ absl::Status FrameReader::State::ReadHead(const Prefix& prefix, std::string* hea
 absl::Status FrameReader::State::FindShared(const Prefix& prefix, const FindMemory& find) {
   if (prefix.memory == 0) return absl::OkStatus();
   const std::shared_ptr<SharedMemory> memory = find != nullptr ? find(prefix.memory) : nullptr;
-  reply_room = {memory, prefix.reply_offset, prefix.reply_bytes};
-  if (prefix.reply_bytes == 0 || !reply_room.IsInside()) reply_room = {};
+  const SharedSpan reply = {memory, prefix.reply_offset, prefix.reply_bytes};
+  if (prefix.reply_bytes > 0 && reply.IsInside()) reply_room.payload = reply;
   if ((prefix.flags & kPayloadIsShared) == 0) return absl::OkStatus();
   shared = {memory, prefix.payload_offset, prefix.payload_bytes};
   if (shared.IsInside()) return absl::OkStatus();
@@ -312,7 +318,29 @@ FrameReader::FrameReader(FrameReader&&) noexcept = default;
 FrameReader& FrameReader::operator=(FrameReader&&) noexcept = default;
 FrameReader::~FrameReader() = default;
 
+absl::Status FrameReader::ParseHeader(const std::string& bytes,
+                                      google::protobuf::MessageLite* header) {
+  if (header->ParseFromString(bytes)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("a frame's header of ", bytes.size(),
+                                                 " bytes is not a ", header->GetTypeName()));
+}
+
+FrameReader FrameReader::OfParts(std::shared_ptr<const Frame::Parts> parts) {
+  auto state = std::make_unique<State>();
+  for (const FramePiece& piece : parts->pieces) {
+    state->table.push_back({piece.bytes});
+    state->bytes_left += piece.bytes;
+  }
+  state->reply_room.in_process = true;
+  state->parts = std::move(parts);
+  return FrameReader(std::move(state));
+}
+
 absl::StatusOr<FrameReader> FrameReader::Open(Frame frame, google::protobuf::MessageLite* header) {
+  if (frame.parts() != nullptr) {
+    if (auto parsed = ParseHeader(frame.parts()->header, header); !parsed.ok()) return parsed;
+    return OfParts(frame.parts());
+  }
   const size_t frame_bytes = frame.bytes();
   if (frame_bytes < kOverheadBytes) {
     return absl::DataLossError(absl::StrCat("a frame of ", frame_bytes,
@@ -335,16 +363,13 @@ absl::StatusOr<FrameReader> FrameReader::Open(Frame frame, google::protobuf::Mes
   if (absl::Status status = state->FindShared(prefix, frame.find_memory()); !status.ok()) {
     return status;
   }
-  if (!header->ParseFromString(header_bytes)) {
-    return absl::InvalidArgumentError(absl::StrCat("a frame's header of ", prefix.header_bytes,
-                                                   " bytes is not a ", header->GetTypeName()));
-  }
+  if (auto parsed = ParseHeader(header_bytes, header); !parsed.ok()) return parsed;
   return FrameReader(std::move(state));
 }
 
 size_t FrameReader::bytes_left() const { return state_->bytes_left; }
 
-const SharedSpan& FrameReader::reply_room() const { return state_->reply_room; }
+const FrameRoom& FrameReader::reply_room() const { return state_->reply_room; }
 
 absl::Status FrameReader::Read(absl::Span<float> destination) {
   return ReadTensor(destination.data(), destination.size() * sizeof(float));
@@ -364,8 +389,12 @@ absl::Status FrameReader::ReadTensor(void* destination, size_t bytes) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a tensor of ", bytes, " bytes is expected where a frame has one of ", entry.bytes));
   }
-  ++state_->next;
+  const size_t index = state_->next++;
   state_->bytes_left -= bytes;
+  if (state_->parts != nullptr) {
+    if (bytes > 0) std::memcpy(destination, state_->parts->pieces[index].data, bytes);
+    return absl::OkStatus();
+  }
   if (state_->CopyPayload(destination, bytes) == entry.checksum) return absl::OkStatus();
   return Corrupted("a tensor", bytes);
 }

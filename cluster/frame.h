@@ -43,6 +43,9 @@ class ByteBuffer;
 // A received tensor is copied once, and its checksum is computed during the copy. A sent frame
 // references the memory of owned tensors; borrowed ones, and those that go into shared memory, are
 // copied.
+//
+// Within one process nothing is encoded: the frame references the tensors, and the receiver copies
+// them once, without checksums.
 
 namespace cairn::cluster {
 
@@ -73,40 +76,51 @@ struct FramePiece {
 // Returns the shared memory with this token, or null if it is unknown. Called on any thread.
 using FindMemory = std::function<std::shared_ptr<SharedMemory>(uint64_t token)>;
 
-// An encoded frame, or received bytes that may be one: a reference-counted gRPC buffer. Empty by
-// default.
+// An encoded frame, or received bytes that may be one: a reference-counted gRPC buffer. Or a frame
+// within one process. Empty by default.
 class Frame {
  public:
+  // What a frame within one process has.
+  struct Parts {
+    std::string header;  // Serialized.
+    std::vector<FramePiece> pieces;
+  };
+
   Frame() = default;
+  explicit Frame(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
   // `find` resolves the shared memory of received frames; null if the sender shares none.
   explicit Frame(std::shared_ptr<grpc::ByteBuffer> buffer, FindMemory find = nullptr)
       : buffer_(std::move(buffer)), find_(std::move(find)) {}
   // Copies `bytes`. For tests.
   static Frame FromBytes(std::string_view bytes);
 
-  // Size without tensors in shared memory; 0 if empty.
+  // Size without tensors in shared memory; 0 if empty, or within one process.
   size_t bytes() const;
   // Copies the frame. For tests.
   std::string ToBytes() const;
   // May be null.
   const std::shared_ptr<grpc::ByteBuffer>& buffer() const { return buffer_; }
+  // Null unless it is a frame within one process.
+  const std::shared_ptr<const Parts>& parts() const { return parts_; }
   const FindMemory& find_memory() const { return find_; }
 
  private:
   std::shared_ptr<grpc::ByteBuffer> buffer_;
   FindMemory find_;
+  std::shared_ptr<const Parts> parts_;
 };
 
 // Space for tensors in memory that sender and receiver share; both parts are in the same memory.
 // Empty by default.
 struct FrameRoom {
-  SharedSpan payload;  // For the request's tensors. Not used if it is too small.
-  SharedSpan reply;    // For the reply's tensors.
+  SharedSpan payload;       // For the frame's tensors. Not used if it is too small.
+  SharedSpan reply;         // For those of the reply to it.
+  bool in_process = false;  // The receiver is in this process, and needs no room.
 };
 
 // Encodes a frame. Reads all `pieces` to compute their checksums, and copies the borrowed ones; if
-// all fit into room.payload, copies all of them there instead. InvalidArgument: the frame would be
-// larger than kFrameBytesMax.
+// all fit into room.payload, copies all of them there instead. With room.in_process it references
+// all of them. InvalidArgument: the frame would be larger than kFrameBytesMax.
 absl::StatusOr<Frame> EncodeFrame(const google::protobuf::MessageLite& header,
                                   std::vector<FramePiece> pieces, const FrameRoom& room = {});
 
@@ -135,11 +149,13 @@ class FrameReader {
   // InvalidArgument if tensors are left.
   absl::Status ExpectEnd() const;
 
-  // Where the sender wants the tensors of the reply; empty if it has reserved no space.
-  const SharedSpan& reply_room() const;
+  // Where the sender wants the tensors of the reply, as its payload.
+  const FrameRoom& reply_room() const;
 
  private:
   struct State;
+  static absl::Status ParseHeader(const std::string& bytes, google::protobuf::MessageLite* header);
+  static FrameReader OfParts(std::shared_ptr<const Frame::Parts> parts);
   absl::Status ReadTensor(void* destination, size_t bytes);
   explicit FrameReader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -126,9 +126,15 @@ absl::Status CheckCount(const char* what, size_t count, size_t blocks) {
       absl::StrCat("a call with ", blocks, " blocks and ", count, " ", what));
 }
 
+// In proto::ParameterServer.
+const char* NameOf(DataMethod method) {
+  constexpr const char* kNames[] = {"Pull", "Push", "Upload", "Fetch", "Ping"};
+  return kNames[static_cast<int>(method)];
+}
+
 // A request, and the functions that handle its reply.
 struct Request {
-  std::string method;  // "Pull"
+  DataMethod method;
   int ps = 0;
   uint64_t group = 0;
   absl::Duration attempt_timeout;
@@ -161,6 +167,7 @@ void ReadInto(Destinations destinations, absl::AnyInvocable<void(absl::StatusOr<
 class PsClient::Impl {
  public:
   class Call;
+  struct Link;
 
   explicit Impl(const PsClientOptions& options);
   ~Impl();
@@ -175,8 +182,9 @@ class PsClient::Impl {
 
   // Memory shared with the ps, or null.
   std::shared_ptr<SharedArena> Arena(int ps) {
-    return links_.empty() ? nullptr : links_[ps]->arena();
+    return links_.empty() || IsOwn(ps) ? nullptr : links_[ps]->arena();
   }
+  bool IsOwn(int ps) const { return ps == options_.own.ps; }
 
   template <typename Selected>
   void CancelIf(Selected selected);
@@ -221,6 +229,33 @@ class PsClient::Impl {
   std::thread thread_;  // Last: uses all of the above.
 };
 
+// The answer of this process's own ps, which may come at any time and on any thread. The pending
+// event is that of the attempt's alarm, which rings at once with an answer, or at the deadline.
+struct PsClient::Impl::Link {
+  explicit Link(grpc::Alarm* alarm) : alarm(alarm) {}
+
+  void Answer(absl::StatusOr<Frame> given) {
+    MutexLock lock(&mutex);
+    if (alarm == nullptr || answer.has_value()) return;
+    answer = std::move(given);
+    alarm->Cancel();
+  }
+
+  // The result of the attempt, which ends.
+  absl::StatusOr<Frame> Close() {
+    cancelled = true;
+    MutexLock lock(&mutex);
+    alarm = nullptr;
+    if (!answer.has_value()) return absl::DeadlineExceededError("no answer yet");
+    return *std::move(answer);
+  }
+
+  std::atomic<bool> cancelled = false;
+  Mutex mutex;
+  grpc::Alarm* alarm ABSL_GUARDED_BY(mutex);  // Null when the attempt has ended.
+  std::optional<absl::StatusOr<Frame>> answer ABSL_GUARDED_BY(mutex);
+};
+
 // A call with all of its attempts:
 //
 //   Start       encodes the frame and starts the first attempt
@@ -253,7 +288,8 @@ class PsClient::Impl::Call final : public GrpcTag {
     MutexLock lock(&mutex_);
     cancelled_ = true;
     if (context_ != nullptr) context_->TryCancel();
-    if (waiting_) alarm_.Cancel();
+    if (link_ != nullptr) link_->cancelled = true;
+    if (waiting_ || link_ != nullptr) alarm_.Cancel();
   }
 
   void OnEvent(bool) override {
@@ -309,6 +345,7 @@ class PsClient::Impl::Call final : public GrpcTag {
   // room.
   void EncodeLocked(std::shared_ptr<SharedArena> arena) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     FrameRoom room;
+    room.in_process = client_->IsOwn(request_.ps);
     if (arena != nullptr) {
       sent_ = Allocate(arena.get(), request_.sent_bytes);
       received_ = Allocate(arena.get(), request_.received_bytes);
@@ -342,25 +379,45 @@ class PsClient::Impl::Call final : public GrpcTag {
     CAIRN_FAILPOINT("ps_client.send").IgnoreError();
     ++attempts_;
     begun_ = absl::Now();
+    if (client_->IsOwn(request_.ps)) return AttemptInProcessLocked();
     context_ = std::make_unique<grpc::ClientContext>();
     context_->set_deadline(TimeIn(request_.attempt_timeout));
     reply_.Clear();
     reader_ = client_->Stub(request_.ps)
-                  ->PrepareUnaryCall(context_.get(),
-                                     absl::StrCat("/cairn.proto.ParameterServer/", request_.method),
-                                     *frame_->buffer(), &client_->queue_);
+                  ->PrepareUnaryCall(
+                      context_.get(),
+                      absl::StrCat("/cairn.proto.ParameterServer/", NameOf(request_.method)),
+                      *frame_->buffer(), &client_->queue_);
     reader_->StartCall();
     reader_->Finish(&reply_, &status_, Released());
   }
 
-  absl::Status AttemptResultLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    absl::Status result = FromGrpc(status_);
+  // The ps may answer before its function returns; Link never locks mutex_.
+  void AttemptInProcessLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    link_ = std::make_shared<Link>(&alarm_);
+    alarm_.Set(&client_->queue_, TimeIn(request_.attempt_timeout), Released());
+    client_->options_.own.server->HandleInProcess(std::make_unique<RawCall>(
+        request_.method, *frame_, "this process",
+        [link = link_](absl::StatusOr<Frame> answer) { link->Answer(std::move(answer)); },
+        [link = link_] { return link->cancelled.load(); }));
+  }
+
+  // What the attempt has brought.
+  absl::StatusOr<Frame> ReplyLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (link_ != nullptr) return std::exchange(link_, nullptr)->Close();
     if (!cancelled_) client_->AttemptEnded(request_.ps, begun_, status_);
+    if (!status_.ok()) return FromGrpc(status_);
+    auto buffer = std::make_shared<grpc::ByteBuffer>();
+    buffer->Swap(&reply_);
+    return Frame(std::move(buffer), FindMemoryLocked());
+  }
+
+  absl::Status AttemptResultLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    absl::StatusOr<Frame> reply = ReplyLocked();
+    absl::Status result = reply.status();
     if (result.ok()) result = CAIRN_FAILPOINT("ps_client.receive");
     if (result.ok() && !cancelled_) {
-      auto buffer = std::make_shared<grpc::ByteBuffer>();
-      buffer->Swap(&reply_);
-      result = request_.read(Frame(std::move(buffer), FindMemoryLocked()));
+      result = request_.read(*std::move(reply));
       succeeded_ = result.ok();
     }
     reader_.reset();  // Lives in the memory of the context's call.
@@ -390,7 +447,7 @@ class PsClient::Impl::Call final : public GrpcTag {
   }
 
   std::string Name() const {
-    return absl::StrCat(request_.method, " of ps ", request_.ps, " (",
+    return absl::StrCat(NameOf(request_.method), " of ps ", request_.ps, " (",
                         client_->options_.addresses[request_.ps], ")");
   }
 
@@ -415,6 +472,7 @@ class PsClient::Impl::Call final : public GrpcTag {
   std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader_ ABSL_GUARDED_BY(mutex_);
   grpc::ByteBuffer reply_ ABSL_GUARDED_BY(mutex_);
   grpc::Status status_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<Link> link_ ABSL_GUARDED_BY(mutex_);  // Null unless it is in this process.
 };
 
 PsClient::Impl::Impl(const PsClientOptions& options) : options_(options) {
@@ -489,7 +547,7 @@ void PsClient::Impl::Ping(int ps) {
     MutexLock lock(&connections_mutex_);
     if (std::exchange(connections_[ps].pinged, true)) return;
   }
-  Request request = {"Ping", ps, kPingGroup, options_.ping_timeout};
+  Request request = {DataMethod::kPing, ps, kPingGroup, options_.ping_timeout};
   request.encode = [](const FrameRoom&) { return EncodeFrame(proto::Frame(), {}); };
   request.read = [](const Frame&) { return absl::OkStatus(); };
   request.finish = [this, ps](const absl::Status&) {
@@ -586,7 +644,7 @@ std::optional<PsClient::Silence> PsClient::LongestSilence() const {
 void PsClient::Pull(int ps, proto::PullHeader header, std::vector<absl::Span<float>> destinations,
                     PullCallback callback, Group group) {
   const absl::Status good = CheckCount("destinations", destinations.size(), header.blocks_size());
-  Request request = {"Pull", ps, group, impl_->options().attempt_timeout};
+  Request request = {DataMethod::kPull, ps, group, impl_->options().attempt_timeout};
   impl_->SetFrame(good, std::move(header), {}, &request);
   ReadInto(std::move(destinations), std::move(callback), &request);
   impl_->Start(std::move(request));
@@ -599,7 +657,7 @@ void PsClient::Push(int ps, proto::PushHeader header, std::vector<FramePiece> pi
       CheckCount("pieces", pieces.size(), header.already_buffered() ? 0 : header.blocks_size());
   good.Update(CheckCount("destinations", destinations.size(),
                          header.want_values() ? header.blocks_size() : 0));
-  Request request = {"Push", ps, group, impl_->options().attempt_timeout};
+  Request request = {DataMethod::kPush, ps, group, impl_->options().attempt_timeout};
   impl_->SetFrame(good, std::move(header), std::move(pieces), &request);
   ReadInto(std::move(destinations), std::move(callback), &request);
   impl_->Start(std::move(request));
@@ -608,14 +666,14 @@ void PsClient::Push(int ps, proto::PushHeader header, std::vector<FramePiece> pi
 void PsClient::Upload(int ps, proto::UploadHeader header, std::vector<FramePiece> pieces,
                       UploadCallback callback, Group group) {
   const absl::Status good = CheckCount("pieces", pieces.size(), header.blocks_size());
-  Request request = {"Upload", ps, group, impl_->options().attempt_timeout};
+  Request request = {DataMethod::kUpload, ps, group, impl_->options().attempt_timeout};
   impl_->SetFrame(good, std::move(header), std::move(pieces), &request);
   ReadInto({}, std::move(callback), &request);
   impl_->Start(std::move(request));
 }
 
 void PsClient::Fetch(int ps, proto::FetchHeader header, FetchCallback callback, Group group) {
-  Request request = {"Fetch", ps, group, impl_->options().attempt_timeout};
+  Request request = {DataMethod::kFetch, ps, group, impl_->options().attempt_timeout};
   impl_->SetFrame(absl::OkStatus(), header, {}, &request);
   ReadInto<std::vector<FetchedRecord>>(
       {},

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "cluster/data_server.h"
 #include "cluster/frame.h"
 #include "proto/parameter_server.pb.h"
 
@@ -27,6 +28,13 @@ struct PsClientOptions {
   absl::Duration ping_timeout = absl::Seconds(5);  // Of one attempt.
   // Tensors of a ps on this machine travel through shared memory; false: over TCP, as all others.
   bool share_memory = true;
+  // The ps of this process, if it has one. Calls to it are function calls: nothing is encoded, and
+  // each tensor is copied once.
+  struct Own {
+    int ps = -1;
+    std::shared_ptr<DataServer> server;
+  };
+  Own own = {};
 };
 
 // A block's record in a snapshot: header_bytes of header, then the payload.

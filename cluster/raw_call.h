@@ -33,10 +33,10 @@ class RawCall {
   RawCall& operator=(const RawCall&) = delete;
 
   DataMethod method() const { return method_; }
-  // The client's address for messages: "ipv4:127.0.0.1:40312".
+  // The client's address for messages: "ipv4:127.0.0.1:40312", "this process".
   const std::string& peer() const { return peer_; }
   // Moves the request out; call it at most once. A parked call should not keep the request's
-  // memory.
+  // memory. The tensors of a frame within this process are valid while the handler runs.
   Frame TakeRequest() { return std::move(request_); }
 
   // Sends the reply or the error; exactly one of them must be called, once. The reply references

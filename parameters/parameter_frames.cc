@@ -231,7 +231,7 @@ absl::StatusOr<std::vector<UploadStore::Upload>> ReadUploads(const proto::Upload
 }
 
 absl::StatusOr<cluster::Frame> EncodePullReply(std::vector<BlockReply> replies,
-                                               const cluster::SharedSpan& room) {
+                                               const cluster::FrameRoom& room) {
   CAIRN_RETURN_IF_ERROR(FirstError(replies));
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.pull_reply"));
   proto::PullReplyHeader header;
@@ -240,12 +240,12 @@ absl::StatusOr<cluster::Frame> EncodePullReply(std::vector<BlockReply> replies,
     if (reply.applied_before) header.set_batch_applied(true);
   }
   if (header.batch_applied()) return cluster::EncodeFrame(header, {});
-  return cluster::EncodeFrame(header, PiecesOf(std::move(replies)), {.payload = room});
+  return cluster::EncodeFrame(header, PiecesOf(std::move(replies)), room);
 }
 
 absl::StatusOr<cluster::Frame> EncodePushReply(const JobLayout& layout,
                                                std::vector<BlockReply> replies, size_t pushed,
-                                               const cluster::SharedSpan& room,
+                                               const cluster::FrameRoom& room,
                                                uint32_t* duplicates) {
   *duplicates = 0;
   for (const BlockReply& reply : replies) {
@@ -261,7 +261,7 @@ absl::StatusOr<cluster::Frame> EncodePushReply(const JobLayout& layout,
   // Of a buffered batch nothing is known yet: it is asked for again.
   if (header.buffered()) return cluster::EncodeFrame(header, {});
   if (layout.clips_update_norms()) AddSums(replies, &header);
-  return cluster::EncodeFrame(header, PiecesOf(std::move(replies)), {.payload = room});
+  return cluster::EncodeFrame(header, PiecesOf(std::move(replies)), room);
 }
 
 absl::StatusOr<cluster::Frame> EncodeApplyReply(const std::vector<BlockReply>& replies) {

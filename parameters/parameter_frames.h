@@ -50,14 +50,14 @@ absl::StatusOr<std::vector<UploadStore::Upload>> ReadUploads(const proto::Upload
 // Encodes the reply to a pull: the blocks' values, or that the batch has been applied, or the first
 // error. The values are written to `room` if they fit.
 absl::StatusOr<cluster::Frame> EncodePullReply(std::vector<BlockReply> replies,
-                                               const cluster::SharedSpan& room);
+                                               const cluster::FrameRoom& room);
 
 // Encodes the reply to a push. The first `pushed` replies are those of PushHeader.blocks. Includes
 // the sums of squares if the layout requires them. Sets `*duplicates` to the number of blocks that
 // had applied the batch already. `room` as above.
 absl::StatusOr<cluster::Frame> EncodePushReply(const JobLayout& layout,
                                                std::vector<BlockReply> replies, size_t pushed,
-                                               const cluster::SharedSpan& room,
+                                               const cluster::FrameRoom& room,
                                                uint32_t* duplicates);
 
 // Encodes the reply to UpdateScales.

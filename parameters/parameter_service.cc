@@ -16,8 +16,8 @@ namespace cairn::parameters {
 namespace {
 
 using cluster::FrameReader;
+using cluster::FrameRoom;
 using cluster::RawCall;
-using cluster::SharedSpan;
 
 // Few, because they compete for one disk.
 constexpr int kDiskThreads = 2;
@@ -111,7 +111,7 @@ absl::Status ParameterService::Pull(Call& call) {
   return absl::InvalidArgumentError("a pull names neither a batch nor a cut nor a checkpoint");
 }
 
-absl::Status ParameterService::PullLive(const proto::PullHeader& header, const SharedSpan& room,
+absl::Status ParameterService::PullLive(const proto::PullHeader& header, const FrameRoom& room,
                                         Call& call) {
   const ServiceProfile::Span span(parts_.profile, ServiceProfile::kReceive, header.batch());
   CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> job,
@@ -138,7 +138,7 @@ absl::Status ParameterService::PullLive(const proto::PullHeader& header, const S
   return absl::OkStatus();
 }
 
-absl::Status ParameterService::PullCut(const proto::PullHeader& header, const SharedSpan& room,
+absl::Status ParameterService::PullCut(const proto::PullHeader& header, const FrameRoom& room,
                                        Call& call) {
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.pull_cut"));
   CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<const Cut> cut,
@@ -174,7 +174,7 @@ absl::StatusOr<BlockReply> ParameterService::TrainedValues(const Cut& cut, int p
 // Reading the disk must not block the threads that serve training, so a separate pool does it. If
 // its queue is full, TrySubmit destroys the task and with it the call, which is then answered with
 // UNAVAILABLE, and the client repeats it. The same holds for Upload and Fetch.
-absl::Status ParameterService::PullCheckpoint(proto::PullHeader header, const SharedSpan& room,
+absl::Status ParameterService::PullCheckpoint(proto::PullHeader header, const FrameRoom& room,
                                               Call& call) {
   disk_.TrySubmit([this, call = std::move(call), header = std::move(header), room] {
     Answer(call.get(), FromDisk(ReadCheckpoint(header, room)));
@@ -204,7 +204,7 @@ absl::StatusOr<BlockReply> ParameterService::ReadBlock(uint64_t job_id,
 }
 
 absl::StatusOr<cluster::Frame> ParameterService::ReadCheckpoint(const proto::PullHeader& header,
-                                                                const SharedSpan& room) {
+                                                                const FrameRoom& room) {
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.pull_checkpoint"));
   std::unique_ptr<storage::SnapshotReader> snapshot;
   if (header.checkpoint() != 0) {

@@ -60,12 +60,10 @@ class ParameterService {
   // Counts invalid requests, on whichever thread they are found.
   void Answer(cluster::RawCall* call, absl::StatusOr<cluster::Frame> frame);
   absl::Status Pull(Call& call);
-  absl::Status PullLive(const proto::PullHeader& header, const cluster::SharedSpan& room,
+  absl::Status PullLive(const proto::PullHeader& header, const cluster::FrameRoom& room,
                         Call& call);
-  absl::Status PullCut(const proto::PullHeader& header, const cluster::SharedSpan& room,
-                       Call& call);
-  absl::Status PullCheckpoint(proto::PullHeader header, const cluster::SharedSpan& room,
-                              Call& call);
+  absl::Status PullCut(const proto::PullHeader& header, const cluster::FrameRoom& room, Call& call);
+  absl::Status PullCheckpoint(proto::PullHeader header, const cluster::FrameRoom& room, Call& call);
   absl::Status Push(Call& call);
   absl::Status PushGradients(const proto::PushHeader& header, cluster::FrameReader* reader,
                              Call& call);
@@ -87,7 +85,7 @@ class ParameterService {
   absl::StatusOr<BlockReply> ReadBlock(uint64_t job_id, const storage::SnapshotReader* snapshot,
                                        uint32_t block);
   absl::StatusOr<cluster::Frame> ReadCheckpoint(const proto::PullHeader& header,
-                                                const cluster::SharedSpan& room);
+                                                const cluster::FrameRoom& room);
   absl::StatusOr<cluster::Frame> ReadFetched(const proto::FetchHeader& header);
   absl::StatusOr<cluster::Frame> StoreUploads(uint64_t job_id,
                                               std::vector<UploadStore::Upload> uploads);

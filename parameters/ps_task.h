@@ -60,6 +60,8 @@ class PsTask final : public cluster::SessionHandler {
   ~PsTask() override;
 
   int port() const { return server_->port(); }
+  // For calls of this process. It may outlive the task.
+  const std::shared_ptr<cluster::DataServer>& server() const { return server_; }
 
   // As cluster::TaskSession's.
   bool IsNeeded(absl::Duration waited);
@@ -84,7 +86,7 @@ class PsTask final : public cluster::SessionHandler {
   // Members are in the order of their dependencies: each refers only to earlier ones. The server
   // and the session, which call the later ones, are stopped by Stop before anything is destroyed.
   const std::unique_ptr<storage::SnapshotStore> snapshots_;
-  std::unique_ptr<cluster::DataServer> server_;
+  std::shared_ptr<cluster::DataServer> server_;
   Mutex mutex_;
   // Its handlers may run before its constructor returns; they wait for the lock.
   std::unique_ptr<cluster::TaskSession> session_ ABSL_GUARDED_BY(mutex_);

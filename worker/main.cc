@@ -285,6 +285,9 @@ class Tasks {
       CAIRN_ASSIGN_OR_RETURN(tasks->devices_.emplace_back(), CreateDevice(device.kind));
     }
     WorkerTaskOptions options = plan.worker;
+    if (tasks->holder_ != nullptr) {
+      options.own_ps = {static_cast<int>(plan.holder->index), tasks->holder_->server()};
+    }
     if (plan.devices[0].kind == "auto") options.devices = {NameOfAuto(*tasks->devices_[0])};
     for (const auto& device : tasks->devices_) {
       if (plan.devices.size() > 1) options.device_name = plan.devices[tasks->workers_.size()].name;

@@ -39,6 +39,7 @@ WorkerTask::WorkerTask(const WorkerTaskOptions& options, nn::Device* device, OnR
                                 ", ", Plural(options.threads.most(), "thread"))),
       on_rejected_(std::move(on_rejected)),
       index_(options.index) {
+  cluster_.own_ps = options.own_ps;
   cluster::SessionOptions session;
   session.address = options.coordinator;
   session.make_join = [this] { return MakeJoin(); };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "cluster/ps_client.h"
 #include "cluster/task_session.h"
 #include "common/clock.h"
 #include "common/mutex.h"
@@ -28,8 +29,9 @@ struct WorkerTaskOptions {
   proto::Role role = proto::WORKER;       // Or EVALUATOR, which only evaluates.
   int64_t index = -1;                     // In TF_CONFIG; -1: the coordinator chooses one.
   std::vector<std::string> ps_addresses;  // From TF_CONFIG; empty: the coordinator sends them.
-  std::vector<std::string> devices;       // Of all workers of this process: "cpu:0", "cpu:1".
-  std::string device_name;                // Shown in place of the device's own; empty: none.
+  cluster::PsClientOptions::Own own_ps = {};
+  std::vector<std::string> devices;  // Of all workers of this process: "cpu:0", "cpu:1".
+  std::string device_name;           // Shown in place of the device's own; empty: none.
   ComputeThreads threads;
   DataStorage::Options storage = {};           // For the data of one job.
   int64_t gradient_memory = int64_t{1} << 30;  // Bytes; see JobRunner::Options.

@@ -134,5 +134,41 @@ TEST(DataServerTest, ConcurrentRepliesDuringShutdownAreSafe) {
   }
 }
 
+TEST(DataServerTest, ShutdownWaitsForTheHandlerOfACallInThisProcess) {
+  std::atomic<bool> entered = false, may_leave = false, left = false;
+  DataServerOptions options;
+  options.address = "127.0.0.1:0";
+  auto server = DataServer::Start(options, [&](std::unique_ptr<RawCall> call) {
+    entered = true;
+    while (!may_leave) absl::SleepFor(absl::Milliseconds(1));
+    left = true;
+    call->Reply(EmptyReply());
+  });
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto call = [&](std::atomic<int>* code) {
+    (*server)->HandleInProcess(std::make_unique<RawCall>(
+        DataMethod::kPull, Frame(), "this process", [code](absl::StatusOr<Frame> answer) {
+          *code = static_cast<int>(answer.status().code());
+        }));
+  };
+  std::atomic<int> first = -1, second = -1;
+  std::thread caller([&] { call(&first); });
+  while (!entered) absl::SleepFor(absl::Milliseconds(1));
+  std::atomic<bool> is_down = false;
+  std::thread stopper([&] {
+    (*server)->Shutdown(absl::ZeroDuration());
+    EXPECT_TRUE(left);
+    is_down = true;
+  });
+  absl::SleepFor(absl::Milliseconds(50));
+  EXPECT_FALSE(is_down);
+  may_leave = true;
+  stopper.join();
+  caller.join();
+  EXPECT_EQ(first, static_cast<int>(absl::StatusCode::kOk));
+  call(&second);
+  EXPECT_EQ(second, static_cast<int>(absl::StatusCode::kUnavailable));
+}
+
 }  // namespace
 }  // namespace cairn::cluster

@@ -226,12 +226,12 @@ TEST_F(SharedFrameTest, TheReplyRoomIsReadIfItIsInside) {
   const Frame offer = Make({.reply = {ours_, 4096, 4096}});
   const auto reader = FrameReader::Open(Received(offer), &header);
   ASSERT_TRUE(reader.ok());
-  EXPECT_EQ(reader->reply_room().memory, theirs_);
-  EXPECT_EQ(reader->reply_room().offset, 4096u);
-  EXPECT_EQ(reader->reply_room().bytes, 4096u);
+  EXPECT_EQ(reader->reply_room().payload.memory, theirs_);
+  EXPECT_EQ(reader->reply_room().payload.offset, 4096u);
+  EXPECT_EQ(reader->reply_room().payload.bytes, 4096u);
   const auto stranger = FrameReader::Open(offer, &header);
   ASSERT_TRUE(stranger.ok());
-  EXPECT_EQ(stranger->reply_room().memory, nullptr);
+  EXPECT_EQ(stranger->reply_room().payload.memory, nullptr);
 }
 
 TEST_F(SharedFrameTest, UnknownMemoryIsATransientError) {
@@ -276,6 +276,33 @@ TEST(FrameTest, AHeaderOfAnotherTypeIsRefusedWithTheTypesName) {
   EXPECT_EQ(FrameReader::Open(*frame, &header).status(),
             absl::InvalidArgumentError(
                 "a frame's header of 4 bytes is not a cairn.proto.PullReplyHeader"));
+}
+
+TEST(FrameTest, WithinAProcessTensorsAreReferencedAndCopiedOnce) {
+  const std::vector<float> first = Numbers(1000), second = Numbers(3);
+  proto::PullReplyHeader header;
+  header.add_versions(7);
+  const auto frame = EncodeFrame(
+      header, {FramePiece::Borrowed(first), FramePiece::Borrowed({}), FramePiece::Borrowed(second)},
+      {.in_process = true});
+  ASSERT_TRUE(frame.ok()) << frame.status();
+  EXPECT_EQ(frame->parts()->pieces[0].data, first.data());
+  header.Clear();
+  auto reader = FrameReader::Open(*frame, &header);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ(header.versions(0), 7);
+  EXPECT_TRUE(reader->reply_room().in_process);
+  EXPECT_EQ(reader->bytes_left(), 4012u);
+  std::vector<float> out_first(1000), out_second(3);
+  EXPECT_TRUE(absl::IsInvalidArgument(reader->Read(absl::MakeSpan(out_second))));
+  EXPECT_TRUE(reader->Read(absl::MakeSpan(out_first)).ok());
+  EXPECT_TRUE(reader->Read({}).ok());
+  EXPECT_FALSE(reader->ExpectEnd().ok());
+  EXPECT_TRUE(reader->Read(absl::MakeSpan(out_second)).ok());
+  EXPECT_EQ(out_first, first);
+  EXPECT_EQ(out_second, second);
+  EXPECT_TRUE(reader->ExpectEnd().ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(reader->Read({})));
 }
 
 }  // namespace

@@ -4,12 +4,14 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <numeric>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -117,18 +119,30 @@ class PsClientTest : public ::testing::Test {
     for (float& value : values) value *= 2;
     proto::PushReplyHeader reply;
     reply.add_versions(1);
-    call->Reply(
-        *EncodeFrame(reply, {FramePiece::Borrowed(values)}, {.payload = reader->reply_room()}));
-    return reader->reply_room();
+    call->Reply(*EncodeFrame(reply, {FramePiece::Borrowed(values)}, reader->reply_room()));
+    return reader->reply_room().payload;
   }
 
   CallBox calls_;
   Mailbox<PullResult> pulls_;
   Mailbox<PushResult> pushes_;
-  std::unique_ptr<DataServer> server_ = StartServer(&calls_);
+  std::shared_ptr<DataServer> server_ = StartServer(&calls_);
 };
 
-TEST_F(PsClientTest, PulledBlocksArriveInTheirDestinations) {
+// What does not depend on the way of the calls: over the network, or to this process's own ps.
+class PsCallTest : public PsClientTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  PsClientOptions Options() {
+    PsClientOptions options = PsClientTest::Options();
+    if (GetParam()) options.own = {0, server_};
+    return options;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, PsCallTest, ::testing::Bool(),
+                         [](const auto& way) { return way.param ? "InProcess" : "Network"; });
+
+TEST_P(PsCallTest, PulledBlocksArriveInTheirDestinations) {
   std::vector<float> values(2 << 16);
   std::vector<float> first(1 << 16), second(1 << 16);
   PsClient client(Options());
@@ -150,7 +164,7 @@ TEST_F(PsClientTest, PulledBlocksArriveInTheirDestinations) {
   EXPECT_TRUE(std::equal(second.begin(), second.end(), values.begin() + first.size()));
 }
 
-TEST_F(PsClientTest, AppliedBatchLeavesTheDestinationsAlone) {
+TEST_P(PsCallTest, AppliedBatchLeavesTheDestinationsAlone) {
   std::vector<float> block(4, 7.0f);
   PsClient client(Options());
   Pull(&client, 1, {absl::MakeSpan(block)});
@@ -163,7 +177,7 @@ TEST_F(PsClientTest, AppliedBatchLeavesTheDestinationsAlone) {
   EXPECT_EQ(block, std::vector<float>(4, 7.0f));
 }
 
-TEST_F(PsClientTest, PushCarriesGradientsAndBringsValuesBack) {
+TEST_P(PsCallTest, PushCarriesGradientsAndBringsValuesBack) {
   std::vector<float> values(1 << 17);
   Mailbox<PushResult> pushes;
   std::vector<float> pushed(1 << 17);
@@ -192,7 +206,7 @@ TEST_F(PsClientTest, PushCarriesGradientsAndBringsValuesBack) {
   EXPECT_EQ(values, *gradient);
 }
 
-TEST_F(PsClientTest, UploadCarriesDescriptionsAndValues) {
+TEST_P(PsCallTest, UploadCarriesDescriptionsAndValues) {
   Mailbox<absl::StatusOr<proto::UploadReplyHeader>> uploads;
   PsClient client(Options());
   const std::vector<float> values = {1, 2, 3};
@@ -223,7 +237,7 @@ Frame FetchReply(const std::vector<uint32_t>& blocks, uint32_t header_bytes = 4)
   return *EncodeFrame(header, std::move(pieces));
 }
 
-TEST_F(PsClientTest, FetchBringsTheRecordsOfTheFirstBlocks) {
+TEST_P(PsCallTest, FetchBringsTheRecordsOfTheFirstBlocks) {
   Mailbox<absl::StatusOr<std::vector<FetchedRecord>>> fetches;
   PsClient client(Options());
   proto::FetchHeader header;
@@ -250,7 +264,7 @@ TEST_F(PsClientTest, FetchBringsTheRecordsOfTheFirstBlocks) {
   EXPECT_NE(fetches.Take().status().message().find("bytes of tensors too many"), std::string::npos);
 }
 
-TEST_F(PsClientTest, WrongGenerationIsTheResultAtOnceAndNamesThePs) {
+TEST_P(PsCallTest, WrongGenerationIsTheResultAtOnceAndNamesThePs) {
   PsClient client(Options());
   Pull(&client, 1, {});
   calls_.Take()->Fail(absl::FailedPreconditionError("generation 2, not 1"));
@@ -260,7 +274,7 @@ TEST_F(PsClientTest, WrongGenerationIsTheResultAtOnceAndNamesThePs) {
   EXPECT_NE(result.status().message().find("generation 2, not 1"), std::string::npos);
 }
 
-TEST_F(PsClientTest, TransientFailuresAreRetried) {
+TEST_P(PsCallTest, TransientFailuresAreRetried) {
   std::vector<float> block(1);
   PsClient client(Options());
   Pull(&client, 1, {absl::MakeSpan(block)});
@@ -273,7 +287,7 @@ TEST_F(PsClientTest, TransientFailuresAreRetried) {
   EXPECT_EQ(block[0], 5.0f);
 }
 
-TEST_F(PsClientTest, AttemptThatIsParkedTooLongIsAskedAgainAndTheOldOneAbandoned) {
+TEST_P(PsCallTest, AttemptThatIsParkedTooLongIsAskedAgainAndTheOldOneAbandoned) {
   PsClientOptions options = Options();
   options.attempt_timeout = absl::Seconds(1);
   std::vector<float> block(1);
@@ -367,7 +381,7 @@ TEST_F(PsClientTest, AnErrorThatThePsHasNotSentIsRepeatedOnANewConnection) {
   }
 }
 
-TEST_F(PsClientTest, ReplyOfAnotherSizeIsAnErrorAndWritesNothing) {
+TEST_P(PsCallTest, ReplyOfAnotherSizeIsAnErrorAndWritesNothing) {
   std::vector<float> block(3, 1.0f);
   PsClient client(Options());
   Pull(&client, 1, {absl::MakeSpan(block)});
@@ -376,21 +390,21 @@ TEST_F(PsClientTest, ReplyOfAnotherSizeIsAnErrorAndWritesNothing) {
   EXPECT_EQ(block, std::vector<float>(3, 1.0f));
 }
 
-TEST_F(PsClientTest, WrongNumberOfTensorsIsRefusedWithoutACall) {
+TEST_P(PsCallTest, WrongNumberOfTensorsIsRefusedWithoutACall) {
   PsClient client(Options());
   client.Pull(0, PullOf(1, 2), {}, [&](PullResult result) { pulls_.Put(std::move(result)); });
   EXPECT_TRUE(absl::IsInvalidArgument(pulls_.Take().status()));
   EXPECT_TRUE(calls_.empty());
 }
 
-TEST_F(PsClientTest, ParkedCallsAreAnsweredInAnyOrder) {
+TEST_P(PsCallTest, ParkedCallsAreAnsweredInAnyOrder) {
   std::vector<float> blocks(50);
   PsClient client(Options());
   for (int batch = 0; batch < 50; ++batch)
     Pull(&client, batch, {absl::MakeSpan(&blocks[batch], 1)});
   std::vector<std::unique_ptr<RawCall>> parked;
   for (int i = 0; i < 50; ++i) parked.push_back(calls_.Take());
-  EXPECT_EQ(server_->calls_in_progress(), 50);
+  EXPECT_EQ(server_->calls_in_progress(), GetParam() ? 0 : 50);
   EXPECT_TRUE(pulls_.empty());
   while (!parked.empty()) {
     const int64_t batch = HeaderOf<proto::PullHeader>(parked.back().get()).batch();
@@ -401,7 +415,7 @@ TEST_F(PsClientTest, ParkedCallsAreAnsweredInAnyOrder) {
   for (int batch = 0; batch < 50; ++batch) EXPECT_EQ(blocks[batch], batch);
 }
 
-TEST_F(PsClientTest, CancelEndsTheCallsOfItsGroupOnly) {
+TEST_P(PsCallTest, CancelEndsTheCallsOfItsGroupOnly) {
   std::vector<float> block(1);
   PsClient client(Options());
   Pull(&client, 1, {}, kSomeGroup);
@@ -417,7 +431,7 @@ TEST_F(PsClientTest, CancelEndsTheCallsOfItsGroupOnly) {
   EXPECT_EQ(block[0], 8.0f);
 }
 
-TEST_F(PsClientTest, CancelEndsCallsThatWaitForTheirNextAttempt) {
+TEST_P(PsCallTest, CancelEndsCallsThatWaitForTheirNextAttempt) {
   PsClientOptions options = Options();
   options.first_delay = options.max_delay = absl::Hours(1);
   PsClient client(options);
@@ -427,7 +441,7 @@ TEST_F(PsClientTest, CancelEndsCallsThatWaitForTheirNextAttempt) {
   EXPECT_TRUE(absl::IsCancelled(pulls_.Take().status()));
 }
 
-TEST_F(PsClientTest, DestructorCancelsAlsoWhatCallbacksStart) {
+TEST_P(PsCallTest, DestructorCancelsAlsoWhatCallbacksStart) {
   auto owned = std::make_unique<PsClient>(Options());
   PsClient* const client = owned.get();
   client->Pull(0, PullOf(1, 0), {}, [this, client](PullResult first) {
@@ -487,8 +501,8 @@ TEST_F(PsClientTest, PullsUseSharedMemoryToo) {
   auto call = calls_.Take();
   proto::PullHeader header;
   const auto reader = FrameReader::Open(call->TakeRequest(), &header);
-  ASSERT_TRUE(reader.ok() && reader->reply_room().memory != nullptr);
-  const Frame reply = PullReply(std::vector<float>(1000, 8.0f), 1, reader->reply_room());
+  ASSERT_TRUE(reader.ok() && reader->reply_room().payload.memory != nullptr);
+  const Frame reply = PullReply(std::vector<float>(1000, 8.0f), 1, reader->reply_room().payload);
   EXPECT_LT(reply.bytes(), 500u);
   call->Reply(reply);
   EXPECT_TRUE(pulls_.Take().ok());
@@ -505,7 +519,7 @@ TEST_F(PsClientTest, ReplyThatWasSpoiledInSharedMemoryIsAskedForAgainOverTcp) {
   proto::PushHeader header;
   auto reader = FrameReader::Open(call->TakeRequest(), &header);
   ASSERT_TRUE(reader.ok());
-  const SharedSpan room = reader->reply_room();
+  const SharedSpan room = reader->reply_room().payload;
   ASSERT_NE(room.memory, nullptr);
   proto::PushReplyHeader reply;
   reply.add_versions(1);
@@ -681,6 +695,103 @@ TEST_F(PsClientTest, APsThatHangsIsSilent) {
   bool ok;
   while (queue->Next(&tag, &ok)) {
   }
+}
+
+class OwnPsTest : public PsClientTest {
+ protected:
+  PsClientOptions Options() {
+    PsClientOptions options = PsClientTest::Options();
+    options.own = {0, server_};
+    return options;
+  }
+};
+
+TEST_F(OwnPsTest, TensorsAreNotEncoded) {
+  PsClient client(Options());
+  std::vector<float> gradient(1000, 1.5f), values(1000);
+  StartPush(&client, gradient, absl::MakeSpan(values));
+  auto call = calls_.Take();
+  EXPECT_EQ(call->peer(), "this process");
+  const Frame request = call->TakeRequest();
+  ASSERT_NE(request.parts(), nullptr);
+  ASSERT_EQ(request.parts()->pieces.size(), 1u);
+  EXPECT_EQ(request.parts()->pieces[0].data, gradient.data());
+  proto::PushHeader header;
+  const auto reader = FrameReader::Open(request, &header);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  proto::PushReplyHeader reply;
+  reply.add_versions(1);
+  const auto owner = std::make_shared<std::vector<float>>(1000, 4.0f);
+  call->Reply(*EncodeFrame(reply, {FramePiece::OfFloats(*owner, owner)}, reader->reply_room()));
+  EXPECT_TRUE(pushes_.Take().ok());
+  EXPECT_EQ(values, *owner);
+}
+
+TEST_F(OwnPsTest, OtherPsAreCalledOverTheNetwork) {
+  CallBox others;
+  const auto other = StartServer(&others);
+  PsClientOptions options = Options();
+  options.addresses.push_back(AddressOf(*other));
+  PsClient client(options);
+  std::vector<float> block(1);
+  client.Pull(1, PullOf(1, 1), {absl::MakeSpan(block)},
+              [this](PullResult result) { pulls_.Put(std::move(result)); });
+  auto call = others.Take();
+  EXPECT_EQ(call->TakeRequest().parts(), nullptr);
+  call->Reply(PullReply({5.0f}));
+  EXPECT_TRUE(pulls_.Take().ok());
+  EXPECT_EQ(block[0], 5.0f);
+}
+
+// Answers, cancellations and deadlines at the same moments.
+TEST_F(OwnPsTest, EachCallHasOneResultHoweverItEnds) {
+  constexpr int kCalls = 2000;
+  PsClientOptions options = Options();
+  options.attempt_timeout = absl::Milliseconds(1);
+  options.first_delay = options.max_delay = absl::Milliseconds(1);
+  PsClient client(options);
+  std::atomic<bool> done = false;
+  std::thread ps([&] {
+    for (int i = 0; !done; ++i) {
+      if (calls_.empty()) continue;
+      auto call = calls_.Take();
+      if (i % 3 == 0) call.reset();
+      if (i % 3 == 1) call->Fail(absl::UnavailableError("soon"));
+      if (i % 3 == 2) call->Reply(PullReply({5.0f}));
+    }
+  });
+  std::vector<float> blocks(kCalls);
+  for (int i = 0; i < kCalls; ++i) {
+    Pull(&client, i, {absl::MakeSpan(&blocks[i], 1)}, i % 2 == 0 ? kSomeGroup : 0);
+    if (i % 10 == 9) client.Cancel(kSomeGroup);
+  }
+  client.Cancel(kSomeGroup);
+  for (int i = 0; i < kCalls; ++i) {
+    const PullResult result = pulls_.Take();
+    EXPECT_TRUE(result.ok() || absl::IsCancelled(result.status())) << result.status();
+  }
+  for (int i = 1; i < kCalls; i += 2) EXPECT_EQ(blocks[i], 5.0f);
+  done = true;
+  ps.join();
+}
+
+TEST_F(OwnPsTest, APsThatHasStoppedIsUnavailable) {
+  PsClient client(Options());
+  server_->Shutdown();
+  Pull(&client, 1, {});
+  absl::SleepFor(absl::Milliseconds(50));
+  EXPECT_TRUE(pulls_.empty());
+  client.CancelAll();
+  EXPECT_TRUE(absl::IsCancelled(pulls_.Take().status()));
+  EXPECT_TRUE(calls_.empty());
+}
+
+TEST_F(OwnPsTest, PingsAreAnswered) {
+  PsClientOptions options = Options();
+  options.ping_timeout = absl::Milliseconds(100);
+  PsClient client(options);
+  for (int i = 0; i < 100; ++i) client.Ping(0);
+  EXPECT_FALSE(client.LongestSilence().has_value());
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ absl::StatusOr<std::unique_ptr<Strategy>> CreateStrategy(const proto::StartJob& 
       client.addresses = cluster.ps_addresses;
       client.cluster_id = cluster.cluster_id;
       client.sender = cluster.task;
+      client.own = cluster.own_ps;
       return ParameterServerStrategy::Create(job.plan(), job.generation(), model, options.executor,
                                              std::make_shared<cluster::PsClient>(client),
                                              options.gradient_memory,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cluster/ps_client.h"
 #include "nn/executor.h"
 #include "nn/model.h"
 #include "proto/coordinator.pb.h"
@@ -19,6 +20,7 @@ struct ClusterInfo {
   uint64_t cluster_id = 0;
   std::string task;                       // This task: "worker 3".
   std::vector<std::string> ps_addresses;  // By index.
+  cluster::PsClientOptions::Own own_ps = {};
 };
 
 struct StrategyOptions {
