@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "common/clock.h"
 #include "common/log_control.h"
 #include "common/logging.h"
@@ -228,6 +229,8 @@ int Daemon::Impl::Run(const std::function<void()>& stop, const IsNeeded& is_need
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& options) {
   CAIRN_RETURN_IF_ERROR(CheckAddressSpace());
   KeepMemory();
+  // Debian builds absl with a search for deadlocks at each lock, of which gRPC has many.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // A write beyond the file size limit fails like one to a full disk.
   const sigset_t signals = WaitedSignals();
