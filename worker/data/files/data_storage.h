@@ -3,11 +3,15 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/mutex.h"
 
 namespace cairn::worker {
+
+class SharedSpool;
 
 // The budget for one job's data: bytes in memory and bytes in the spool folder. Thread-safe.
 class DataStorage {
@@ -34,10 +38,18 @@ class DataStorage {
 
   const std::string& spool_folder() const { return options_.spool_folder; }
 
+  // The file that all of a job's Spools write to, while there is one.
+  struct SpoolSlot {
+    Mutex mutex;
+    std::weak_ptr<SharedSpool> file ABSL_GUARDED_BY(mutex);
+  };
+  SpoolSlot& spool_slot() { return spool_slot_; }
+
  private:
   const Options options_;
   std::atomic<uint64_t> memory_ = 0;
   std::atomic<uint64_t> spooled_ = 0;
+  SpoolSlot spool_slot_;
 };
 
 }  // namespace cairn::worker

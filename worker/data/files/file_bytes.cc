@@ -37,13 +37,6 @@ absl::StatusOr<std::shared_ptr<const FileBytes>> FileBytes::OnDisk(std::string n
   return file;
 }
 
-std::shared_ptr<const FileBytes> FileBytes::Spooled(std::string name, int descriptor,
-                                                    uint64_t size) {
-  std::shared_ptr<FileBytes> file(new FileBytes(std::move(name), "", descriptor));
-  file->size_ = size;
-  return file;
-}
-
 std::shared_ptr<const FileBytes> FileBytes::Deferred(std::string name, uint64_t size, Open open) {
   std::shared_ptr<FileBytes> file(new FileBytes(std::move(name), "", -1));
   file->size_ = size;

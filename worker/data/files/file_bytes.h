@@ -24,9 +24,6 @@ class FileBytes {
   // Takes ownership of `descriptor`, even on failure. Records the file's size and modification time
   // for CheckUnchanged.
   static absl::StatusOr<std::shared_ptr<const FileBytes>> OnDisk(std::string name, int descriptor);
-  // Contents of `size` bytes in a file without a name, which only this process can write and has
-  // written. Takes ownership of `descriptor`.
-  static std::shared_ptr<const FileBytes> Spooled(std::string name, int descriptor, uint64_t size);
   // Contents of `size` bytes that `open` returns at the first Read: in memory or spooled. If it
   // fails, the Read fails, and the next one calls it again. InvalidArgument: the contents have
   // another size.

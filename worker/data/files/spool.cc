@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/failpoint.h"
+#include "common/mutex.h"
 #include "common/status_macros.h"
 #include "worker/data/files/read_at.h"
 
@@ -75,28 +78,88 @@ absl::Status WriteAt(int descriptor, uint64_t place, std::string_view bytes,
 
 }  // namespace
 
+SharedSpool::~SharedSpool() { close(descriptor_); }
+
+void SharedSpool::FreeChunk(uint64_t place) const {
+  // A file system that cannot do it frees the room with the file.
+  fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(place),
+            kChunkBytes);
+}
+
+struct Spool::Chunks {
+  explicit Chunks(std::shared_ptr<SharedSpool> file) : file(std::move(file)) {}
+  ~Chunks() {
+    for (const uint64_t place : places) file->FreeChunk(place);
+  }
+  Chunks(const Chunks&) = delete;
+  Chunks& operator=(const Chunks&) = delete;
+
+  // The part of `count` bytes at `offset` that is in one chunk.
+  static uint64_t PartOf(uint64_t offset, uint64_t count) {
+    return std::min(count, SharedSpool::kChunkBytes - offset % SharedSpool::kChunkBytes);
+  }
+  uint64_t PlaceOf(uint64_t offset) const {
+    return places[offset / SharedSpool::kChunkBytes] + offset % SharedSpool::kChunkBytes;
+  }
+
+  absl::StatusOr<const char*> Read(const std::string& name, uint64_t offset, size_t count,
+                                   std::string* scratch) const {
+    scratch->resize(count);
+    for (size_t done = 0; done < count;) {
+      const uint64_t part = PartOf(offset + done, count - done);
+      CAIRN_ASSIGN_OR_RETURN(const size_t got, ReadAt(file->descriptor(), PlaceOf(offset + done),
+                                                      part, scratch->data() + done, name));
+      if (got < part) {
+        return absl::DataLossError(
+            absl::StrCat("data file ", name, ": its spool file became shorter"));
+      }
+      done += part;
+    }
+    return scratch->data();
+  }
+
+  const std::shared_ptr<SharedSpool> file;
+  std::vector<uint64_t> places;
+};
+
+namespace {
+
+// The storage's file, which the first of its spools creates.
+absl::StatusOr<std::shared_ptr<SharedSpool>> OpenShared(const std::string& name,
+                                                        DataStorage* storage) {
+  DataStorage::SpoolSlot& slot = storage->spool_slot();
+  MutexLock lock(&slot.mutex);
+  if (std::shared_ptr<SharedSpool> file = slot.file.lock()) return file;
+  CAIRN_ASSIGN_OR_RETURN(const int descriptor, OpenSpool(name, *storage));
+  auto file = std::make_shared<SharedSpool>(descriptor);
+  slot.file = file;
+  return file;
+}
+
+}  // namespace
+
 Spool::Spool(std::string name, DataStorage* storage) : name_(std::move(name)), storage_(storage) {}
 
 Spool::~Spool() {
   if (is_finished_) return;
   storage_->ReturnMemory(memory_.size());
   storage_->ReturnSpool(written_);
-  if (descriptor_ >= 0) close(descriptor_);
 }
 
 absl::Status Spool::Append(std::string_view bytes) {
-  if (descriptor_ < 0 && storage_->TakeMemory(bytes.size())) {
+  if (chunks_ == nullptr && storage_->TakeMemory(bytes.size())) {
     memory_.append(bytes);
     return absl::OkStatus();
   }
-  if (descriptor_ < 0) CAIRN_RETURN_IF_ERROR(MoveToDisk());
+  if (chunks_ == nullptr) CAIRN_RETURN_IF_ERROR(MoveToDisk());
   return Write(bytes);
 }
 
 absl::Status Spool::MoveToDisk() {
   // All of the contents move, not only the rest: a reader expects them in one place. The memory is
   // then free for other files.
-  CAIRN_ASSIGN_OR_RETURN(descriptor_, OpenSpool(name_, *storage_));
+  CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<SharedSpool> file, OpenShared(name_, storage_));
+  chunks_ = std::make_shared<Chunks>(std::move(file));
   CAIRN_RETURN_IF_ERROR(Write(memory_));
   storage_->ReturnMemory(memory_.size());
   std::string().swap(memory_);
@@ -104,15 +167,27 @@ absl::Status Spool::MoveToDisk() {
 }
 
 absl::Status Spool::Write(std::string_view bytes) {
-  CAIRN_RETURN_IF_ERROR(WriteAt(descriptor_, written_, bytes, name_, storage_));
-  written_ += bytes.size();
+  while (!bytes.empty()) {
+    if (written_ == chunks_->places.size() * SharedSpool::kChunkBytes) {
+      chunks_->places.push_back(chunks_->file->NewChunk());
+    }
+    const std::string_view part = bytes.substr(0, Chunks::PartOf(written_, bytes.size()));
+    CAIRN_RETURN_IF_ERROR(
+        WriteAt(chunks_->file->descriptor(), chunks_->PlaceOf(written_), part, name_, storage_));
+    written_ += part.size();
+    bytes.remove_prefix(part.size());
+  }
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<const FileBytes>> Spool::Finish() {
   is_finished_ = true;
-  if (descriptor_ < 0) return FileBytes::InMemory(name_, std::move(memory_));
-  return FileBytes::Spooled(name_, std::exchange(descriptor_, -1), written_);
+  if (chunks_ == nullptr) return FileBytes::InMemory(name_, std::move(memory_));
+  return FileBytes::Computed(
+      name_, written_,
+      [name = name_, chunks = chunks_](uint64_t offset, size_t count, std::string* scratch) {
+        return chunks->Read(name, offset, count, scratch);
+      });
 }
 
 absl::StatusOr<std::unique_ptr<SpoolFile>> SpoolFile::Create(std::string name,

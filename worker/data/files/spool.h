@@ -20,8 +20,30 @@ namespace cairn::worker {
 // errno on failure. On file systems without O_TMPFILE, creates a named file and unlinks it.
 int OpenUnnamed(const std::string& folder);
 
+// An unnamed file in the spool folder, of which each Spool has chunks of its own. A job may have
+// more contents than a process may have open files. Thread-safe.
+class SharedSpool {
+ public:
+  static constexpr uint64_t kChunkBytes = uint64_t{1} << 20;
+
+  explicit SharedSpool(int descriptor) : descriptor_(descriptor) {}
+  ~SharedSpool();
+  SharedSpool(const SharedSpool&) = delete;
+  SharedSpool& operator=(const SharedSpool&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  // The place of a new chunk. It takes room on the disk when it is written.
+  uint64_t NewChunk() { return end_.fetch_add(kChunkBytes); }
+  // Returns a chunk's room on the disk.
+  void FreeChunk(uint64_t place) const;
+
+ private:
+  const int descriptor_;
+  std::atomic<uint64_t> end_ = 0;
+};
+
 // Collects the decompressed or parsed contents of a data file. They are kept in memory while the
-// storage has room, and moved to an unnamed file in the spool folder after that.
+// storage has room, and moved to the storage's SharedSpool after that.
 //
 //   Append as often as needed, then Finish once
 //
@@ -43,14 +65,17 @@ class Spool {
   absl::StatusOr<std::shared_ptr<const FileBytes>> Finish();
 
  private:
+  // Its chunks; all but the last one are full.
+  struct Chunks;
+
   absl::Status MoveToDisk();
   absl::Status Write(std::string_view bytes);
 
   const std::string name_;
   DataStorage* const storage_;
   std::string memory_;
-  int descriptor_ = -1;
-  uint64_t written_ = 0;  // To the file.
+  std::shared_ptr<Chunks> chunks_;  // Null while the contents are in memory.
+  uint64_t written_ = 0;            // To the file.
   bool is_finished_ = false;
 };
 

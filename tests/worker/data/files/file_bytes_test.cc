@@ -48,8 +48,12 @@ TEST(FileBytesTest, AFileOfTheSameSizeButAnotherTimeIsDetected) {
 
 // A file that others could change would have to be asked for its time.
 TEST(FileBytesTest, OnlyAFileOfOthersCanChange) {
-  const std::string path = WriteDataFile("spooled", "abc");
-  const auto file = FileBytes::Spooled("spooled", *OpenDataFile(path), 3);
+  const std::string path = WriteDataFile("abc", "abc");
+  const auto file =
+      FileBytes::Computed("computed", 3, [](uint64_t offset, size_t count, std::string* scratch) {
+        *scratch = std::string("abc").substr(offset, count);
+        return absl::StatusOr<const char*>(scratch->data());
+      });
   EXPECT_FALSE(file->in_memory());
   std::string scratch;
   EXPECT_EQ(std::string(*file->Read(1, 2, &scratch), 2), "bc");

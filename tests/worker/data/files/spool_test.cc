@@ -1,9 +1,14 @@
 #include "worker/data/files/spool.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "common/failpoint.h"
 #include "gmock/gmock.h"
@@ -38,6 +43,65 @@ TEST(SpoolTest, KeepsBytesInMemory) { ExpectKept(1 << 20, true); }
 TEST(SpoolTest, KeepsBytesOnDiskIfThereIsNoMemory) { ExpectKept(0, false); }
 TEST(SpoolTest, MovesToDiskWhenMemoryEnds) { ExpectKept(1000, false); }
 
+int OpenDescriptors() {
+  const std::filesystem::directory_iterator descriptors("/proc/self/fd");
+  return static_cast<int>(std::distance(begin(descriptors), end(descriptors)));
+}
+
+// A job of many files has more contents than a process may have open files.
+TEST(SpoolTest, AllSpoolsShareOneFile) {
+  constexpr int kSpools = 50;
+  DataStorage storage({.memory_bytes = 0, .spool_folder = ::testing::TempDir()});
+  const int before = OpenDescriptors();
+  std::vector<std::unique_ptr<Spool>> spools;
+  std::vector<std::string> contents(kSpools);
+  for (int i = 0; i < kSpools; ++i) spools.push_back(std::make_unique<Spool>("x", &storage));
+  // Of each a piece at a time, so that their chunks are mixed; some end where a chunk ends.
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < kSpools; ++i) {
+      const size_t bytes = i == 0 ? SharedSpool::kChunkBytes : 9973 * i + 131 * round;
+      const std::string piece(bytes, static_cast<char>('a' + (i + 7 * round) % 26));
+      ASSERT_TRUE(spools[i]->Append(piece).ok());
+      contents[i] += piece;
+    }
+  }
+  std::vector<std::shared_ptr<const FileBytes>> files;
+  for (auto& spool : spools) files.push_back(*spool->Finish());
+  spools.clear();
+  EXPECT_EQ(OpenDescriptors(), before + 1);
+  std::string scratch;
+  for (int i = 0; i < kSpools; ++i) {
+    ASSERT_EQ(files[i]->size(), contents[i].size());
+    EXPECT_EQ(std::string(*files[i]->Read(0, contents[i].size(), &scratch), contents[i].size()),
+              contents[i]);
+    const size_t middle = contents[i].size() / 2;
+    if (middle == 0) continue;
+    EXPECT_EQ(std::string(*files[i]->Read(middle - 1, 2, &scratch), 2),
+              contents[i].substr(middle - 1, 2));
+  }
+  files.clear();
+  EXPECT_EQ(OpenDescriptors(), before);
+}
+
+TEST(SpoolTest, ContentsThatAreNoLongerNeededTakeNoRoomOnTheDisk) {
+  const std::string folder = ::testing::TempDir();
+  DataStorage storage({.memory_bytes = 0, .spool_folder = folder});
+  Spool kept("kept", &storage);
+  ASSERT_TRUE(kept.Append("1").ok());
+  const auto blocks = [&storage] {
+    MutexLock lock(&storage.spool_slot().mutex);
+    struct stat status;
+    EXPECT_EQ(fstat(storage.spool_slot().file.lock()->descriptor(), &status), 0);
+    return status.st_blocks;
+  };
+  {
+    Spool dropped("dropped", &storage);
+    ASSERT_TRUE(dropped.Append(std::string(3 << 20, 'x')).ok());
+    EXPECT_GE(blocks(), (3 << 20) / 512);
+  }
+  EXPECT_LT(blocks(), (1 << 20) / 512);
+}
+
 TEST(SpoolTest, AMissingFolderIsNamed) {
   DataStorage storage({.memory_bytes = 0, .spool_folder = "/no/such/folder"});
   Spool spool("x.gz", &storage);
@@ -65,7 +129,7 @@ TEST(SpoolTest, WhatIsNotFinishedTakesNoRoom) {
 TEST(SpoolTest, AFailedWriteIsReported) {
   DataStorage storage({.memory_bytes = 0, .spool_folder = ::testing::TempDir()});
   Spool spool("x.gz", &storage);
-  ASSERT_TRUE(ArmFailpoint("spool.write=error@3").ok());
+  ASSERT_TRUE(ArmFailpoint("spool.write=error@2").ok());
   EXPECT_TRUE(spool.Append("1").ok());
   EXPECT_FALSE(spool.Append("2").ok());
   EXPECT_EQ(FailpointFired("spool.write"), 1);
