@@ -72,7 +72,8 @@ std::vector<OpenColumn> OpenColumnsOf(const proto::DataSource& source) {
   std::vector<OpenColumn> open;
   if (text.class_names().empty()) {
     open.push_back({.name = kTextLabel,
-                    .may_be_numbers = true,
+                    // The names of folders are in the order of texts, as in Keras.
+                    .may_be_numbers = text.directory().empty(),
                     .hint = "is \"label\" or \"delimiter\" another one?"});
   }
   if (text.text_vectorization().vocabulary().empty()) {
