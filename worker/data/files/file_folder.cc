@@ -102,7 +102,11 @@ absl::Status Walk(const std::string& folder, const ExampleFiles& wanted, int dep
   if (depth > kDepthMax) return Wrong(folder, "it is too deep below its class folder");
   CAIRN_ASSIGN_OR_RETURN(const Entries entries, Read(folder));
   std::vector<std::string> files;
+  const auto is_skipped = [&wanted](const std::string& name) {
+    return wanted.skips_hidden && (name[0] == '_' || name[0] == '.');
+  };
   for (const std::string& name : entries.files) {
+    if (is_skipped(name)) continue;
     if (HasExtension(name, wanted.refused)) {
       return absl::InvalidArgumentError(
           absl::StrCat("data file ", Joined(folder, absl::CHexEscape(name)), ": not a ",
@@ -117,7 +121,7 @@ absl::Status Walk(const std::string& folder, const ExampleFiles& wanted, int dep
   }
   found->emplace_back(folder, std::move(files));
   for (const std::string& name : entries.folders) {
-    if (absl::c_linear_search(entries.links, name)) continue;
+    if (is_skipped(name) || absl::c_linear_search(entries.links, name)) continue;
     CAIRN_RETURN_IF_ERROR(Walk(Joined(folder, name), wanted, depth + 1, found));
   }
   return absl::OkStatus();
@@ -143,7 +147,8 @@ absl::Status CheckSome(const std::vector<std::string>& files, const std::string&
 
 absl::StatusOr<std::vector<std::string>> ClassFolders(const std::string& directory) {
   CAIRN_ASSIGN_OR_RETURN(const bool is_folder, IsFolder(directory));
-  if (!is_folder) {
+  // Read says why an address is refused.
+  if (!is_folder && !job::IsDataUrl(directory)) {
     return Wrong(directory, "it is a file; expected a folder that has a folder for each class");
   }
   CAIRN_ASSIGN_OR_RETURN(Entries entries, Read(directory));

@@ -20,6 +20,8 @@ struct ExampleFiles {
   // Files that Keras reads and Cairn does not: InvalidArgument.
   std::vector<std::string> refused;
   const char* what = "";  // For messages: ".jpeg, .jpg or .png file".
+  // Not those whose name, or that of a folder below the named one, begins with "_" or ".".
+  bool skips_hidden = false;
 };
 
 // The names of the folders in `directory` that do not begin with a dot, sorted.

@@ -374,7 +374,8 @@ absl::StatusOr<SourceArrays> SurveyParquet(const ReadRequest& request) {
 absl::StatusOr<std::vector<std::string>> ListParquet(const proto::DataSource& /*source*/,
                                                      const std::vector<std::string>& names,
                                                      bool /*needs_labels*/) {
-  static const auto* const parquet_files = new ExampleFiles{{".parquet"}, {}, ".parquet file"};
+  static const auto* const parquet_files =
+      new ExampleFiles{{".parquet"}, {}, ".parquet file", true};
   return ListAllFiles(names, *parquet_files);
 }
 
