@@ -4,6 +4,7 @@
 The judged model is an identity, so its predictions are the numbers that Cairn read.
 """
 
+import decimal
 import json
 import os
 import pathlib
@@ -266,6 +267,88 @@ class DataFiles(DataTest):
         with self.assertRaisesRegex(RuntimeError, "skip_damaged. allows 35001; the first: "):
             self.train(model, {"parquet": source, "skip_damaged": 35001})
 
+    def train_parquet(self, model, source, **fields):
+        try:
+            return self.train(model, {"parquet": source}, **fields)
+        except RuntimeError as error:
+            if "install_parquet.sh" not in str(error):
+                raise
+            self.skipTest("deploy/install_parquet.sh has not been run")
+
+    def test_nan_in_a_filter_of_parquet(self):
+        """The same rows as NumPy's, in row groups of any size."""
+        nan = float("nan")
+        f = np.array([0, 1, 9, nan, 2, 3, nan, 1, 0, 7, nan, 5])
+        masks = {"f > 2.5": f > 2.5, "f >= 2": f >= 2, "f < 2.5": f < 2.5, "f <= 2": f <= 2,
+                 "f = 1": f == 1, "f <> 1": f != 1, "f in (1, 7)": np.isin(f, [1, 7])}
+        masks |= {f"not ({text})": ~mask for text, mask in masks.items()}
+        model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+        model.set_weights([np.eye(1, dtype="f"), np.zeros(1, "f")])
+        for rows, kind in ((3, "d"), (12, "f")):
+            name = f"{rows}.parquet"
+            pq.write_table(pa.table({"f": f.astype(kind), "i": np.arange(12.), "y": np.zeros(12)}),
+                           self.folder / name, row_group_size=rows)
+            source = {"files": name, "features": ["i"], "labels": "y"}
+            self.train_parquet(model, source)
+            for text, mask in masks.items():
+                loss = self.evaluate(json.dumps({"parquet": {**source, "filter": text}}))
+                self.assertAlmostEqual(loss, np.mean(np.arange(12.)[mask] ** 2), delta=1e-4,
+                                       msg=f"{text}, row groups of {rows}")
+
+    def test_what_parquet_folders_hide(self):
+        """Files that pyarrow leaves out: temporary ones, and those of table formats."""
+        for name, values in {"day=1/a.parquet": [1.0, 2.0], "day=1/_b.parquet": [3.0],
+                             "_temporary/0/c.parquet": [9.0], ".hidden.parquet": [7.0],
+                             "_delta_log/d.parquet": [8.0]}.items():
+            path = self.folder / "data" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(pa.table({"x": values, "y": np.zeros(len(values))}), path)
+        self.train_parquet(identity((1,)), {"files": "data", "features": ["x"],
+                                            "labels": {"name": "y", "shape": [1]}})
+        expected = pq.read_table(self.folder / "data")["x"].to_numpy()
+        np.testing.assert_array_equal(self.predict("data")[:, 0], expected)
+        # A file that is named is read.
+        np.testing.assert_array_equal(self.predict("data/.hidden.parquet"), [[7.0]])
+
+    def test_columns_of_parquet_that_are_refused(self):
+        """DuckDB reads them as something else than what pyarrow wrote."""
+        decimals = [decimal.Decimal("1.25"), decimal.Decimal("-7.5")]
+        table = pa.table([pa.array(decimals, pa.decimal256(40, 2)),
+                          pa.array(decimals, pa.decimal256(38, 2)),
+                          pa.array([[[1.0, 2, 3, 4]], [[5.0, 6, 7, 8]]]),
+                          pa.array([[[1.0, 2], [3, 4]], [[5.0, 6], [7, 8]]]),
+                          *[pa.array([float(i), float(i)]) for i in range(6)],
+                          pa.array([0.0, 0.0])],
+                         names=["large", "small", "flat", "square", "A", "a", "a_1", "x", "x", "b_2",
+                                "y"])
+        pq.write_table(table, self.folder / "data.parquet")
+        label = {"name": "y", "shape": [1]}
+
+        def source(name, **fields):
+            return {"files": "data.parquet", "features": [{"name": name, **fields}], "labels": label}
+
+        model = identity((1,))
+        self.train_parquet(model, source("small"))
+        for name, expected in {"small": [1.25, -7.5], "A": [0, 0], "b_2": [5, 5]}.items():
+            self.train(model, {"parquet": source(name)})
+            np.testing.assert_array_equal(self.predict("data.parquet")[:, 0], expected)
+        for name, reason in {"large": 'column "large" has decimals of 40 digits, and at most 38 ',
+                             "a": "cannot be told from others: it has A and a",
+                             "a_1": "cannot be told from others: it has A and a",
+                             "x": "cannot be told from others: it has x and x"}.items():
+            for each in (source(name), {**source("A"), "filter": f"{name} > 0"}):
+                with self.assertRaisesRegex(RuntimeError, reason):
+                    self.train(model, {"parquet": each})
+        squares = keras.Sequential([keras.Input((2, 2)), keras.layers.Flatten(),
+                                    keras.layers.Dense(1)])
+        self.train(squares, {"parquet": source("square")})
+        with self.assertRaisesRegex(RuntimeError, "a list of 4 in a list, expected: shape"):
+            self.train(squares, {"parquet": source("flat")})
+        pq.write_table(pa.table({"x": [1.0], "y": [0.0], "File_Row_Number": [1]}),
+                       self.folder / "data.parquet")
+        with self.assertRaisesRegex(RuntimeError, 'a column "file_row_number", a name that DuckDB'):
+            self.train(model, {"parquet": source("x")})
+
     def test_text(self):
         """Lines and folders become the ids that Keras's TextVectorization gives."""
         words = ["The", "cat!", "dog's", "(été)", "Été", "x_y", "\u00a0", "b-c", "1,5", "sat."]
@@ -274,7 +357,9 @@ class DataFiles(DataTest):
         (self.folder / "lines.tsv").write_text(
             "".join(f"{label}\t{text}\n" for label, text in zip(labels, texts)))
         for i, (label, text) in enumerate(zip(labels, texts)):
-            path = self.folder / "train" / label / f"{i}.txt"
+            # The order of the folders is that of texts, also of numbers.
+            folder = {"neg": "1", "pos": "2", "so so": "10"}[label]
+            path = self.folder / "train" / folder / f"{i}.txt"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         (self.folder / "plain.txt").write_text("the cat\nbird Été dog's\n")

@@ -161,6 +161,7 @@ FeatureEncoder::FeatureEncoder(const FeatureSpecs& features, const FeatureSpecs&
     Wanted& wanted = wanted_[feature->wanted];
     const bool is_single = IsFile(feature->spec) || feature->vectorizer;
     wanted.most = std::max(wanted.most, is_single ? 1 : feature->count);
+    if (feature->shape.size() > 1) wanted.shape = feature->shape;
   }
 }
 
@@ -211,7 +212,8 @@ void FeatureEncoder::AddFeature(const proto::DataFeature& spec, const proto::Dat
   });
   feature->wanted = same - wanted_.begin();
   if (same == wanted_.end()) {
-    wanted_.push_back({spec.name(), 0, feature->is_names, IsFile(spec)});
+    wanted_.push_back(
+        {.name = spec.name(), .is_names = feature->is_names, .is_file = IsFile(spec)});
   }
   targets_[target].features.push_back(static_cast<int>(features_.size()));
   features_.push_back(std::move(feature));

@@ -76,6 +76,7 @@ class FeatureEncoder {
     int64_t most = 0;       // The most values that are used.
     bool is_names = false;  // The values are names.
     bool is_file = false;   // Bytes that are decoded.
+    nn::Shape shape = {};   // Of the values, if it has two dimensions or more.
   };
   const std::vector<Wanted>& wanted() const { return wanted_; }
 

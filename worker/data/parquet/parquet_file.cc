@@ -26,6 +26,8 @@ constexpr int64_t kRowsMax = int64_t{1} << 48;
 constexpr size_t kNamesShown = 20;
 // What DuckDB calls the number of a row in its file.
 constexpr char kRowNumber[] = "file_row_number";
+// The most digits of a decimal that DuckDB reads rightly.
+constexpr int64_t kDigitsMax = 38;
 // The value of a folder that means null.
 constexpr char kNullFolder[] = "__HIVE_DEFAULT_PARTITION__";
 
@@ -134,7 +136,7 @@ class RowReader {
     return type == DuckdbType::kDouble ? FeatureValues::Kind::kDoubles : FeatureValues::Kind::kInts;
   }
 
-  absl::Status Wrong(const char* what) const {
+  absl::Status Wrong(const std::string& what) const {
     return absl::InvalidArgumentError(
         absl::StrCat("column \"", PrintableLine(wanted_.name), "\" has ", what));
   }
@@ -148,6 +150,12 @@ class RowReader {
         const uint64_t last = std::exchange(lengths_[depth], entry.length);
         if (last != kNoLength && last != entry.length) {
           return Wrong("lists of different lengths in a list");
+        }
+        const auto& shape = wanted_.shape;
+        if (static_cast<int>(shape.size()) == column_.lists &&
+            static_cast<int64_t>(entry.length) != shape[depth]) {
+          return Wrong(absl::StrCat("a list of ", entry.length, " in a list, expected: shape ",
+                                    nn::ShapeText(shape)));
         }
       }
       for (uint64_t i = 0; i < entry.length; ++i) {
@@ -182,6 +190,7 @@ class RowReader {
 absl::StatusOr<std::unique_ptr<ParquetFile>> ParquetFile::Open(const std::string& path,
                                                                DuckdbPool* pool) {
   CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<ParquetFile> file, OpenPlanned(path, pool));
+  CAIRN_RETURN_IF_ERROR(file->ReadSchema());
   CAIRN_RETURN_IF_ERROR(file->ReadParts());
   return file;
 }
@@ -220,6 +229,61 @@ absl::Status ParquetFile::ReadColumns() {
   for (const DuckdbColumn& column : *columns) {
     if (column.name == kRowNumber) continue;
     columns_[column.name] = {column.type, column.lists};  // Also if a folder has the name.
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParquetFile::ReadSchema() {
+  std::vector<int64_t> open;  // The numbers of children that are to come, from the root down.
+  bool is_root = true;
+  std::string column;
+  CAIRN_RETURN_IF_ERROR(Query(absl::StrCat("SELECT name, coalesce(num_children, 0)::BIGINT, ",
+                                           "coalesce(precision, 0)::BIGINT FROM parquet_schema(",
+                                           SqlText(duckdb_->file()), ")"),
+                              nullptr,
+                              [&](const std::vector<DuckdbVector>& columns, uint64_t rows) {
+                                for (uint64_t i = 0; i < rows; ++i) {
+                                  if (open.size() == 1) {
+                                    column = std::string(DuckdbBytes(columns[0], i));
+                                    names_[absl::AsciiStrToLower(column)].push_back(column);
+                                  }
+                                  const auto digits = Load<int64_t>(columns[2].data, i);
+                                  if (digits > kDigitsMax) large_decimals_[column] = digits;
+                                  if (!open.empty()) --open.back();
+                                  const auto children = Load<int64_t>(columns[1].data, i);
+                                  if (std::exchange(is_root, false) || children > 0)
+                                    open.push_back(children);
+                                  // The root stays.
+                                  while (open.size() > 1 && open.back() <= 0) open.pop_back();
+                                }
+                                return absl::OkStatus();
+                              }));
+  if (!names_.contains(kRowNumber)) return absl::OkStatus();
+  return Malformed(absl::StrCat("it has a column \"", kRowNumber,
+                                "\", a name that DuckDB needs; rename it when you write the file"));
+}
+
+// For DuckDB names have no case: the second one of A and a is a_1.
+absl::Status ParquetFile::CheckName(const std::string& name) const {
+  const auto decimal = large_decimals_.find(name);
+  if (decimal != large_decimals_.end()) {
+    return Malformed(absl::StrCat("column \"", PrintableLine(name), "\" has decimals of ",
+                                  decimal->second, " digits, and at most ", kDigitsMax,
+                                  " are read; convert it when you write the file"));
+  }
+  const std::string lower = absl::AsciiStrToLower(name);
+  // Without a number that DuckDB may have added.
+  const size_t end = lower.find_last_not_of("0123456789");
+  const bool is_numbered = end != std::string::npos && end + 1 < lower.size() && lower[end] == '_';
+  for (const std::string& each : {lower, is_numbered ? lower.substr(0, end) : lower}) {
+    const auto found = names_.find(each);
+    if (found == names_.end() || found->second.size() < 2) continue;
+    const std::vector<std::string>& columns = found->second;
+    if (columns[0] == name && std::count(columns.begin(), columns.end(), name) == 1) continue;
+    return Malformed(absl::StrCat(
+        "column \"", PrintableLine(name), "\" cannot be told from others: it has ",
+        PrintableLine(absl::StrJoin(columns, " and ")),
+        ", and the case of names does not count; rename them when you write the file"));
   }
   return absl::OkStatus();
 }
@@ -264,6 +328,7 @@ void ParquetFile::AddFolders() {
 }
 
 absl::StatusOr<const ParquetFile::Column*> ParquetFile::Find(const std::string& name) const {
+  CAIRN_RETURN_IF_ERROR(CheckName(name));
   const auto found = columns_.find(name);
   if (found != columns_.end()) return &found->second;
   std::vector<std::string> names;
@@ -309,10 +374,18 @@ absl::StatusOr<std::string> ParquetFile::SqlOf(const job::RowFilter& filter) con
   } else if (column->is_folder && has(/*is_bool=*/true)) {
     subject = absl::StrCat("TRY_CAST(", subject, " AS BOOLEAN)");
   }
-  if (filter.kind == Kind::kIn) {
-    return absl::StrCat("(", subject, " IN (", absl::StrJoin(values, ", "), "))");
-  }
-  return absl::StrCat("(", subject, " ", filter.comparison, " ", values[0], ")");
+  const bool is_in = filter.kind == Kind::kIn;
+  const std::string term = is_in ? absl::StrCat(subject, " IN (", absl::StrJoin(values, ", "), ")")
+                                 : absl::StrCat(subject, " ", filter.comparison, " ", values[0]);
+  const bool may_be_nan =
+      column->is_folder ? has(/*is_bool=*/false)
+                        : column->type == DuckdbType::kFloat || column->type == DuckdbType::kDouble;
+  if (!may_be_nan) return absl::StrCat("(", term, ")");
+  // For DuckDB a NaN is the largest number, but the statistics of row groups do not count it.
+  // Elsewhere it is not equal to any number, and all other comparisons with it are false.
+  return !is_in && filter.comparison == "<>"
+             ? absl::StrCat("(", term, " OR isnan(", subject, "))")
+             : absl::StrCat("(", term, " AND NOT isnan(", subject, "))");
 }
 
 absl::StatusOr<std::string> ParquetFile::WhereOf(const Selection& selection) const {
@@ -378,6 +451,7 @@ std::optional<absl::Status> ParquetFile::ForEachRowAsItIs(
   std::string sql = "SELECT ";
   for (const FeatureEncoder::Wanted& each : wanted) {
     if (columns_.contains(each.name) || IsNameOfDuckdb(each.name)) return std::nullopt;
+    if (absl::Status status = CheckName(each.name); !status.ok()) return status;
     absl::StrAppend(&sql, SqlName(each.name), ", ");
   }
   const absl::StatusOr<std::string> where = WhereOf(selection);

@@ -22,6 +22,9 @@ namespace cairn::worker {
 // A Parquet file. Its columns are those of its contents and, for each folder NAME=VALUE of its
 // path, a column of texts with this value. All errors name the file; InvalidArgument: its contents
 // are not what is read. Not thread-safe.
+//
+// A file that was opened by Open refuses columns that DuckDB reads wrongly: decimals of more than
+// 38 digits, and names that differ only in case.
 class ParquetFile {
  public:
   // Reads its parts. `path` is one of the pool's, which must outlive the file. Errors as
@@ -74,6 +77,10 @@ class ParquetFile {
   // Once; adds the columns of the contents.
   absl::Status ReadColumns();
   absl::Status ReadParts();
+  // Finds the columns that DuckDB reads wrongly.
+  absl::Status ReadSchema();
+  // InvalidArgument: it is one of them.
+  absl::Status CheckName(const std::string& name) const;
   void AddFolders();
   // With the file's name, and an error's path of the descriptor replaced by it.
   absl::Status Named(const absl::Status& status) const;
@@ -96,6 +103,10 @@ class ParquetFile {
   bool knows_columns_ = false;
   std::map<std::string, Column> columns_;  // Of the path, and of the contents once they are known.
   std::vector<int64_t> parts_;
+  // Of the schema, once it is read: the digits of columns of large decimals, and the columns by
+  // their names in lower case.
+  std::map<std::string, int64_t> large_decimals_;
+  std::map<std::string, std::vector<std::string>> names_;
 };
 
 }  // namespace cairn::worker
