@@ -148,6 +148,8 @@ void Job::Recover(const std::string& why, EventTime now, Outbox* outbox) {
 
 void Job::ContinueFromReplicas(const std::string& why, EventTime now, Outbox* outbox) {
   const uint64_t base = NewestOfGeneration();
+  // What is shown while the members come together.
+  if (training_ != nullptr) training_->RecordProgress();
   LeaveTraining(absl::StrCat(why, "; the job continues from the memory of the others"), outbox);
   proto::RunRecord& run = journaled_.run();
   if (run.has_kept_cut()) {

@@ -41,7 +41,7 @@ struct Flags {
   double lease_seconds = 10;
   double stop_seconds = 20;
   double progress_timeout = 60;
-  double rejoin_timeout = 30;
+  double rejoin_timeout = 10;
 };
 
 void AddFlags(CLI::App& app, Flags& flags) {
@@ -65,9 +65,10 @@ void AddFlags(CLI::App& app, Flags& flags) {
          "the checkpoint of a live ps is given up")
       ->capture_default_str()
       ->check(Number(1, 86400));
-  app.add_option("--rejoin_timeout", flags.rejoin_timeout,
-                 "Seconds that a job of a cluster without ps waits for a lost worker, before the "
-                 "worker's parameters move to the others")
+  app.add_option(
+         "--rejoin_timeout", flags.rejoin_timeout,
+         "Seconds after which the parameters of a worker that was not heard, and whose lease "
+         "is over, move to the other workers, in a cluster without ps")
       ->capture_default_str()
       ->check(Number(0, 604800));
   app.add_option("--log_level", flags.log_level, "debug, info, warning or error")

@@ -28,8 +28,9 @@ struct MembershipOptions {
   absl::Duration lease = absl::Seconds(10);
   // A worker, or a ps that writes a snapshot, makes no progress for so long: it hangs.
   absl::Duration progress_timeout = absl::Seconds(60);
-  // How long a job waits for a lost worker that holds parameters, before its blocks move to others.
-  absl::Duration rejoin_timeout = absl::Seconds(30);
+  // A worker that holds parameters was not heard for so long, and its lease is over: its blocks
+  // move to others.
+  absl::Duration rejoin_timeout = absl::Seconds(10);
 };
 
 struct Member {

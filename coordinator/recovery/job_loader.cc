@@ -175,12 +175,15 @@ void JobLoader::NoteAway(EventTime now) {
     const Member* const member = members_.Find(PsTask(ps));
     any_lives |= member != nullptr && !member->lost;
   }
+  if (!any_lives) all_lost_until_ = now.monotonic;
   for (uint32_t ps = 0; ps < ps_count_; ++ps) {
-    // Where all were lost, the first that is back waits for the others.
     if (members_.IsLive(PsTask(ps)) || !any_lives) {
       away_since_[ps].reset();
     } else if (!away_since_[ps].has_value()) {
-      away_since_[ps] = now.monotonic;
+      // This coordinator may have started after the ps was lost.
+      const Member* const member = members_.Find(PsTask(ps));
+      away_since_[ps] =
+          member != nullptr ? std::max(member->last_heard, all_lost_until_) : now.monotonic;
     }
   }
 }

@@ -139,8 +139,10 @@ class JobLoader {
   bool resuming_ = false;
   // The ps that have no part in the job, by the partition of its plan.
   std::set<uint32_t> absent_;
-  // By ps: since when it is away and others are not.
+  // By ps: when it was last heard, if it is away and others are not. Where all were lost, the time
+  // counts from the return of the first one.
   std::vector<std::optional<absl::Duration>> away_since_;
+  absl::Duration all_lost_until_ = -absl::InfiniteDuration();
   CutOffMembers cut_off_;
   SnapshotSurvey survey_;
   RestoreTracker restore_;

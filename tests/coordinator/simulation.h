@@ -83,6 +83,7 @@ class Simulation {
   // Carries out the effects of the test's own calls to the scheduler.
   void Do(const std::function<void(Scheduler*, EventTime, Outbox*)>& request);
   proto::JobStatus Status(const std::string& job = "1");
+  absl::Duration now() const { return now_; }
   // Checks everything that must hold for a finished job.
   void CheckFinished();
   Scheduler& scheduler() { return *scheduler_; }

@@ -381,7 +381,7 @@ TEST(ReplicatedJobs, GoOnWithoutMembersThatStayAwayAndTakeThemBack) {
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     proto::Job job = SimulatedJob("mirrored", 60);
-    job.mutable_checkpoint()->set_every_steps(7);
+    job.mutable_checkpoint()->set_every_steps(40);
     Simulation::Options options = SimulatedCluster(job, seed);
     options.ps = 3;
     options.broken_streams = 6;
@@ -395,6 +395,8 @@ TEST(ReplicatedJobs, GoOnWithoutMembersThatStayAwayAndTakeThemBack) {
         return finished() || (simulation.ps(0).HasAllBlocks() && simulation.ps(1).HasAllBlocks() &&
                               simulation.ps(2).HasAllBlocks());
       })) << simulation.Status().DebugString();
+      const int64_t trained = done() + static_cast<int64_t>(random() % 15);
+      ASSERT_TRUE(simulation.RunUntil([&] { return finished() || done() >= trained; }));
       if (finished()) break;
       const int survivor = static_cast<int>(random() % 3);
       const bool both = random() % 2 == 0;
@@ -405,12 +407,22 @@ TEST(ReplicatedJobs, GoOnWithoutMembersThatStayAwayAndTakeThemBack) {
       }
       // Of two updates the blocks of the survivor may still be applied.
       const int64_t before = done();
-      ASSERT_TRUE(simulation.RunUntil([&] { return finished() || done() >= before + 20; }))
-          << simulation.Status().DebugString();
+      const absl::Duration killed = simulation.now();
+      int64_t shown = before;
+      ASSERT_TRUE(simulation.RunUntil([&] {
+        // A new coordinator learns from the ps what is applied.
+        if (options.coordinator_kills == 0) {
+          EXPECT_GE(done(), shown) << "what is shown goes back without a rollback";
+        }
+        shown = done();
+        return finished() || done() >= before + 20;
+      })) << simulation.Status().DebugString();
       if (finished()) break;
       // A new coordinator begins to wait anew.
       if (options.coordinator_kills == 0) {
         EXPECT_TRUE(simulation.ps((survivor + 1) % 3).blocks().empty());
+        // The lease, and the time that it takes to load and to train 20 batches.
+        EXPECT_LT(simulation.now() - killed, absl::Seconds(15));
       }
       ++rounds;
     }
