@@ -3,10 +3,13 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/json_text.h"
 #include "cli/unknown_field.h"
 #include "common/status_macros.h"
@@ -139,8 +142,34 @@ class FieldWriter {
 
 absl::Status ReadObject(const std::string& path, const json& object, Message* message);
 
+// The fields of a message that is one of several others, each with defaults for all fields; empty
+// for other messages. Its name stands for such a one: "strategy": "mirrored".
+std::vector<const FieldDescriptor*> KindsOf(const google::protobuf::Descriptor& type) {
+  std::vector<const FieldDescriptor*> kinds;
+  if (type.oneof_decl_count() != 1 || type.oneof_decl(0)->field_count() != type.field_count()) {
+    return kinds;
+  }
+  for (int i = 0; i < type.field_count(); ++i) {
+    if (type.field(i)->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return {};
+    kinds.push_back(type.field(i));
+  }
+  return kinds;
+}
+
 absl::Status FieldWriter::WriteMessage(const std::string& path, const json& value) {
   const FieldDescriptor* name = NameField(*field_->message_type());
+  const std::vector<const FieldDescriptor*> kinds = KindsOf(*field_->message_type());
+  if (value.is_string() && !kinds.empty() && !field_->is_repeated()) {
+    std::vector<std::string> names;
+    for (const FieldDescriptor* kind : kinds) {
+      names.push_back(kind->name());
+      if (kind->name() != value.get<std::string>()) continue;
+      Message* const child = reflection_->MutableMessage(message_, field_);
+      child->GetReflection()->MutableMessage(child, kind);
+      return absl::OkStatus();
+    }
+    return Expected(path, value, absl::StrCat("one of ", absl::StrJoin(names, ", ")));
+  }
   if (!value.is_object() && !(name != nullptr && value.is_string())) {
     return Expected(path, value, name == nullptr ? "an object" : "a name or an object");
   }

@@ -308,6 +308,26 @@ constexpr Advice kAdvices[] = {
     {"CheckpointPolicy", "savebestonly monitor",
      R"(it is the job's "callbacks": [{"name": "model_checkpoint", "save_best_only": true}])"},
     {"Strategy", "mode window batchesperupdate", R"(it is a field of "parameter_server")"},
+    {"Strategy", "parameterserverstrategy", R"(here it is "parameter_server")"},
+    {"Strategy", "multiworkermirroredstrategy horovod ddp",
+     R"(here it is "multi_worker_mirrored")"},
+    {"Strategy", "mirroredstrategy", R"(here it is "mirrored")"},
+    {"Strategy", "centralstoragestrategy", R"(here it is "central_storage")"},
+    {"Strategy", "onedevicestrategy", R"(here it is "one_device")"},
+    {"MultiWorkerMirroredStrategy MirroredStrategy",
+     "communication communicationoptions collectivecommunication implementation crossdeviceops "
+     "nccl "
+     "ring hierarchicalcopy reductiontoonedevice",
+     "there is one way, with the same bits for any number of workers: the gradients of a block are "
+     "reduced in the order of the batches where the block is; leave it out"},
+    {"MultiWorkerMirroredStrategy MirroredStrategy", "bytesperpack numpacks fusionthreshold",
+     "gradients travel in requests of 1 MiB, small ones together; leave it out"},
+    {"MultiWorkerMirroredStrategy", "timeoutseconds timeout",
+     "nothing waits for a lost worker: the others go on after coordinator --rejoin_timeout; leave "
+     "it "
+     "out"},
+    {"CentralStorageStrategy", "devices", R"(here it is "compute_devices")"},
+    {"OneDeviceStrategy", "devices", R"(here it is "device")"},
     {"ParameterServerStrategy", "staleness maxstaleness", R"(here it is "window")"},
     {"ParameterServerStrategy", "sync async synchronous", R"(say "mode": "sync", or "async")"},
     {"ParameterServerStrategy", "gradientaccumulationsteps", R"(here it is "batches_per_update")"},

@@ -87,6 +87,19 @@ TEST(JobFileTest, NamesStandForMessagesAndSingleValuesForLists) {
   EXPECT_THAT(job->metrics(), ElementsAre("mae"));
 }
 
+TEST(JobFileTest, ANameStandsForAStrategy) {
+  for (const char* const name :
+       {"parameter_server", "multi_worker_mirrored", "mirrored", "central_storage", "one_device"}) {
+    json text = GoodJob();
+    text["strategy"] = name;
+    const auto job = ParseJobFile(text.dump(), "/jobs");
+    ASSERT_TRUE(job.ok()) << job.status();
+    text["strategy"] = {{name, json::object()}};
+    EXPECT_EQ(job->strategy().DebugString(),
+              ParseJobFile(text.dump(), "/jobs")->strategy().DebugString());
+  }
+}
+
 TEST(JobFileTest, AMetricMayHaveArgumentsAndANameOfItsOwn) {
   json text = GoodJob();
   text["metrics"] = {"mae", {{"name", "auc"}, {"curve", "PR"}, {"as", "pr_auc"}}};
@@ -211,8 +224,10 @@ TEST(JobFileTest, EveryMistakeAboutTrainingHasItsOwnMessage) {
        "batch_size: 9223372036854775808 is not a whole number below 2^63"},
       {RefusalWith("/shuffle", 1), "shuffle: 1 is not true or false"},
       {RefusalWith("/seed", -1), "seed: -1 is not a whole number from 0 to 18446744073709551615"},
-      {RefusalWith("/strategy", "parameter_server"),
-       "strategy: \"parameter_server\" is not an object"},
+      {RefusalWith("/strategy", "sync"),
+       "strategy: \"sync\" is not one of parameter_server, multi_worker_mirrored, mirrored, "
+       "central_storage, one_device"},
+      {RefusalWith("/strategy", 1), "strategy: 1 is not an object"},
   });
 }
 
