@@ -51,6 +51,11 @@ absl::Status CheckDevices(const std::string& path,
   for (int i = 0; i < devices.size(); ++i) {
     const std::string place = absl::StrCat(path, "[", i, "]");
     CAIRN_RETURN_IF_ERROR(CheckDeviceName(place, devices[i]));
+    if (devices.size() > 1 && devices[i].find(':') == std::string::npos) {
+      return BadField(place, "\"", devices[i],
+                      "\" is any of the worker's; in a list of several say ", devices[i], ":0, ",
+                      devices[i], ":1, ...");
+    }
     if (!seen.insert(devices[i]).second) {
       return BadField(place, "\"", devices[i], "\" is in the list already");
     }

@@ -76,6 +76,9 @@ TEST(StrategyTest, BadFieldsAreRefused) {
       {"mirrored { devices: ['cpu:0', 'GPU:0'] }",
        "strategy.mirrored.devices[1]: \"GPU:0\" is not a device; devices are cpu:0, cpu:1, ..., "
        "and cuda:0, cuda:1, ... (GPUs)"},
+      {"mirrored { devices: ['cpu', 'cpu:0'] }",
+       "strategy.mirrored.devices[0]: \"cpu\" is any of the worker's; in a list of several say "
+       "cpu:0, cpu:1, ..."},
       {"mirrored { devices: ['cpu:0', 'cpu:0'] }",
        "strategy.mirrored.devices[1]: \"cpu:0\" is in the list already"},
       {many + " }", "strategy.mirrored.devices: has 65 devices; at most 64"},

@@ -288,7 +288,8 @@ TEST_F(LocalClusterTest, WorkersThatHoldTheParametersAreStartedAgainInTheSameNum
   EXPECT_EQ(ChooseTasks(state(), {})->workers, 3);
   EXPECT_EQ(ChooseTasks(state(), {.workers = 1})->workers, 1);
   EXPECT_THAT(std::string(LocalCluster::Start(Options(2, 3)).status().message()),
-              HasSubstr("belongs to a cluster of 0 ps; use --ps 0"));
+              HasSubstr("belongs to a cluster of 0 ps, and this one has some; choose another "
+                        "directory with --state"));
 }
 
 TEST_F(LocalClusterTest, TheDevicesAreGivenToEachWorker) {
