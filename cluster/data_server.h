@@ -40,8 +40,8 @@ class DataServer {
   DataServer& operator=(const DataServer&) = delete;
 
   // Serves a call of this process, on the calling thread; see PsClientOptions::own. Not limited
-  // by calls_max. The handler must have read the tensors of the request when it returns. Unavailable
-  // after Shutdown.
+  // by calls_max. The handler must have read the tensors of the request when it returns.
+  // Unavailable after Shutdown.
   void HandleInProcess(std::unique_ptr<RawCall> call);
 
   // The bound port.
