@@ -397,7 +397,7 @@ class PsClient::Impl::Call final : public GrpcTag {
     link_ = std::make_shared<Link>(&alarm_);
     alarm_.Set(&client_->queue_, TimeIn(request_.attempt_timeout), Released());
     client_->options_.own.server->HandleInProcess(std::make_unique<RawCall>(
-        request_.method, *frame_, "this process",
+        request_.method, *frame_, absl::StrCat(client_->options_.sender, " of this process"),
         [link = link_](absl::StatusOr<Frame> answer) { link->Answer(std::move(answer)); },
         [link = link_] { return link->cancelled.load(); }));
   }

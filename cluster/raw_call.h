@@ -33,7 +33,8 @@ class RawCall {
   RawCall& operator=(const RawCall&) = delete;
 
   DataMethod method() const { return method_; }
-  // The client's address for messages: "ipv4:127.0.0.1:40312", "this process".
+  // The client's address for messages: "ipv4:127.0.0.1:40312", or
+  // "worker 3 of this process".
   const std::string& peer() const { return peer_; }
   // Moves the request out; call it at most once. A parked call should not keep the request's
   // memory. The tensors of a frame within this process are valid while the handler runs.

@@ -711,7 +711,7 @@ TEST_F(OwnPsTest, TensorsAreNotEncoded) {
   std::vector<float> gradient(1000, 1.5f), values(1000);
   StartPush(&client, gradient, absl::MakeSpan(values));
   auto call = calls_.Take();
-  EXPECT_EQ(call->peer(), "this process");
+  EXPECT_EQ(call->peer(), "worker 3 of this process");
   const Frame request = call->TakeRequest();
   ASSERT_NE(request.parts(), nullptr);
   ASSERT_EQ(request.parts()->pieces.size(), 1u);
