@@ -73,6 +73,21 @@ constexpr BadCase kCases[] = {
      "a text that is a list",
      {Job(
          R"({"train": {"parquet": {"features": {"name": "x", "text_vectorization": {}, "max_length": 8}}}})")}},
+    {kMissing,
+     "the type of raw elements",
+     {Job(R"({"train": {"parquet": {"features": {"name": "x", "decode": "raw"}}}})")}},
+    {kMissing,
+     "the bins of a hash",
+     {Job(R"({"train": {"parquet": {"features": {"name": "x", "hash": {}}}}})")}},
+    {kUnknown,
+     "a way of decoding",
+     {Job(R"({"train": {"parquet": {"features": {"name": "x", "decode": "gif"}}}})")}},
+    {kUnknown,
+     "a type of numbers",
+     {Job(R"({"train": {"parquet": {"features": {"name": "x", "dtype": "string"}}}})")}},
+    {kUnknown,
+     "an output",
+     {Job(R"({"train": {"parquet": {"labels": {"name": "y", "output": "nowhere"}}}})")}},
     {kRange, "rows that may be skipped", {Job(R"({"train": {"skip_damaged": -3}})")}},
 };
 
