@@ -59,8 +59,8 @@ absl::Status CheckDecoding(const std::string& path, const proto::DataFeature& fe
                    is_raw ? "; for the elements of a raw tensor set \"decode\": \"raw\"" : "");
   }
   const bool is_image = feature.decode() == "image";
-  if (!is_image && feature.decode() != "raw") {
-    return Invalid(path, ".decode: \"", feature.decode(), "\" is not one of raw, image");
+  if (!is_image && feature.decode() != "raw" && feature.decode() != "tensor") {
+    return Invalid(path, ".decode: \"", feature.decode(), "\" is not one of raw, tensor, image");
   }
   if (is_image && feature.has_dtype()) {
     return Invalid(path, ".dtype: conflicts with \"decode\": \"image\"; leave it out");

@@ -26,6 +26,11 @@ void AddFeature(const std::string& name, proto::DataSource* source,
     feature.set_decode("raw");
     feature.set_dtype("int16");
   }
+  if (name == "tensor") {
+    feature.set_decode("tensor");
+    feature.set_dtype("int16");
+    feature.set_default_(1);
+  }
   if (name == "list") feature.set_max_length(3);
   if (name == "ints") feature.set_default_(1);
   feature.mutable_vocabulary()->Assign(vocabulary.begin(), vocabulary.end());
@@ -34,9 +39,11 @@ void AddFeature(const std::string& name, proto::DataSource* source,
 const worker::TfrecordEncoder& Encoder() {
   static const auto* const encoder = [] {
     const auto model = nn::testing::ModelOf(
-        {{"in", "InputLayer", R"({"batch_shape": [null, 7]})"}, {"flat", "Flatten", "{}"}});
+        {{"in", "InputLayer", R"({"batch_shape": [null, 8]})"}, {"flat", "Flatten", "{}"}});
     proto::DataSource source;
-    for (const char* const name : {"raw", "list", "ints", "floats"}) AddFeature(name, &source);
+    for (const char* const name : {"raw", "tensor", "list", "ints", "floats"}) {
+      AddFeature(name, &source);
+    }
     AddFeature("name", &source, {"a", "b"});
     source.set_skip_damaged(1);
     return new worker::TfrecordEncoder(source, *model, {});

@@ -108,6 +108,37 @@ class DataFiles(DataTest):
         np.testing.assert_allclose(self.predict("*-*.tfrecord"), np.concatenate(everything),
                                    rtol=0, atol=1e-9)
 
+    def test_serialized_tensors(self):
+        """Of every type and some shapes, as tf.io.parse_tensor reads them."""
+        types = ["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64",
+                 "float32", "float64"]
+        shapes = [(), (1,), (3,), (2, 3), (2, 1, 2)]
+        rows, features = [], []
+        for i, kind in enumerate(types):
+            features.append({"name": kind, "decode": "tensor", "dtype": kind,
+                             "shape": list(shapes[i % 5] or (1,))})
+        with tf.io.TFRecordWriter(str(self.folder / "tensors.tfrecord")) as writer:
+            for _ in range(5):
+                tensors = {kind: tf.constant(self.random.integers(0, 2 if kind == "bool" else 100,
+                                                                  shapes[i % 5]).astype(kind))
+                           for i, kind in enumerate(types)}
+                record = {kind: feature("bytes", [tf.io.serialize_tensor(tensor).numpy()])
+                          for kind, tensor in tensors.items()}
+                rows.append(np.concatenate([
+                    tf.io.parse_tensor(record[kind].bytes_list.value[0], kind).numpy().ravel()
+                    .astype("f") for kind in types]))
+                record["label"] = feature("floats", np.zeros(len(rows[0])))
+                writer.write(tf.train.Example(
+                    features=tf.train.Features(feature=record)).SerializeToString())
+        size = len(rows[0])
+        source = {"files": "tensors.tfrecord", "features": features,
+                  "labels": {"name": "label", "shape": [size]}}
+        self.train(identity((size,)), {"tfrecord": source})
+        np.testing.assert_allclose(self.predict("tensors.tfrecord"), rows, rtol=0, atol=1e-9)
+        features[3]["shape"] = [3, 2]
+        with self.assertRaisesRegex(RuntimeError, r"\"uint16\" has a tensor of shape \(2, 3\), "):
+            self.train(identity((size,)), {"tfrecord": source})
+
     def test_tfrecord_images(self):
         """Files of several sizes and kinds, as decode_image and resize read them."""
         rows = []

@@ -31,6 +31,7 @@ TEST(TfrecordFormatTest, GoodFeaturesAreAccepted) {
        {R"({"name": "x"})", R"({"name": "x", "shape": [2, 3], "default": 1, "dtype": "int64"})",
         R"({"name": "x", "maxLength": 5, "padding": -1})",
         R"({"name": "x", "decode": "raw", "dtype": "uint8"})",
+        R"({"name": "x", "decode": "tensor", "dtype": "float32", "shape": [2, 3]})",
         R"({"name": "x", "decode": "image"})",
         R"({"name": "x", "decode": "image", "shape": [4, 5, 3]})",
         R"({"name": "x", "vocabulary": ["a"], "unknown": true})"}) {
@@ -59,12 +60,15 @@ TEST(TfrecordFormatTest, EveryMistakeIsNamedWithItsPath) {
        "dtype: \"uint8\" is not one of int64, float32; for the elements of a raw tensor set "
        "\"decode\": \"raw\""},
       {R"({"name": "x", "dtype": "string"})", "dtype: \"string\" is not one of int64, float32"},
-      {R"({"name": "x", "decode": "gif"})", "decode: \"gif\" is not one of raw, image"},
+      {R"({"name": "x", "decode": "gif"})", "decode: \"gif\" is not one of raw, tensor, image"},
       {R"({"name": "x", "decode": "image", "dtype": "uint8"})",
        "dtype: conflicts with \"decode\": \"image\"; leave it out"},
       {R"({"name": "x", "decode": "image", "shape": [3]})",
        "shape: (3,); images have a height, a width (each at most 65536) and 1, 3 or 4 channels"},
       {R"({"name": "x", "decode": "raw"})",
+       "dtype: is missing; say one of bool, uint8, int8, uint16, int16, uint32, int32, uint64, "
+       "int64, float32, float64"},
+      {R"({"name": "x", "decode": "tensor"})",
        "dtype: is missing; say one of bool, uint8, int8, uint16, int16, uint32, int32, uint64, "
        "int64, float32, float64"},
       {R"({"name": "x", "decode": "raw", "dtype": "uint8", "maxLength": 2})",

@@ -17,6 +17,7 @@
 #include "job/data_formats/named_places.h"
 #include "job/value_steps.h"
 #include "nn/signature.h"
+#include "worker/data/features/serialized_tensor.h"
 #include "worker/data/images/image_decoder.h"
 
 namespace cairn::worker {
@@ -174,7 +175,8 @@ void FeatureEncoder::AddFeature(const proto::DataFeature& spec, const proto::Dat
     feature->label = &labels_[target - inputs_];
     feature->taker = feature->label->Taker();
   }
-  if (spec.decode() == "raw") feature->raw = TypeNamed(spec.dtype());
+  if (spec.decode() == "raw" || spec.decode() == "tensor") feature->raw = TypeNamed(spec.dtype());
+  feature->is_tensor = spec.decode() == "tensor";
   if (lookup != nullptr) {
     feature->is_names = true;
     feature->names = lookup->vocabulary();
@@ -370,9 +372,16 @@ absl::Status FeatureEncoder::EncodeRaw(const Feature& feature, const FeatureValu
   const int64_t item = ElementBytes(*feature.raw);
   if (values.kind != FeatureValues::Kind::kBytes || values.count != 1) {
     return Wrong(feature.spec, "has ", values.count, " ", KindText(values.kind),
-                 " values, \"decode\": \"raw\" takes one of bytes");
+                 " values, \"decode\": \"", feature.spec.decode(), "\" takes one of bytes");
   }
-  const std::string_view bytes = values.bytes[0];
+  std::string content;
+  std::string_view bytes = values.bytes[0];
+  if (feature.is_tensor) {
+    absl::StatusOr<std::string> tensor = ReadSerializedTensor(bytes, *feature.raw, feature.shape);
+    if (!tensor.ok()) return Wrong(feature.spec, tensor.status().message());
+    content = *std::move(tensor);
+    bytes = content;
+  }
   if (static_cast<int64_t>(bytes.size()) != feature.count * item) {
     return Wrong(feature.spec, "has ", bytes.size(), " bytes, ", feature.count * item,
                  " expected: ", feature.spec.dtype(), " ", nn::ShapeText(feature.shape));

@@ -106,6 +106,7 @@ class FeatureEncoder {
     proto::DataFeature spec;
     size_t wanted = 0;                                  // The index in wanted_.
     std::optional<ElementType> raw;                     // The type of raw elements.
+    bool is_tensor = false;                             // They are those of a serialized tensor.
     std::optional<ImageTarget> image;                   // What an image file becomes.
     std::vector<std::string> names;                     // The vocabulary.
     std::unordered_map<std::string_view, int32_t> ids;  // By name.
