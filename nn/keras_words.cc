@@ -315,17 +315,15 @@ constexpr Advice kAdvices[] = {
     {"Strategy", "centralstoragestrategy", R"(here it is "central_storage")"},
     {"Strategy", "onedevicestrategy", R"(here it is "one_device")"},
     {"MultiWorkerMirroredStrategy MirroredStrategy",
-     "communication communicationoptions collectivecommunication implementation crossdeviceops "
-     "nccl "
-     "ring hierarchicalcopy reductiontoonedevice",
+     "communication communicationoptions collectivecommunication implementation "
+     "crossdeviceops nccl ring hierarchicalcopy reductiontoonedevice",
      "there is one way, with the same bits for any number of workers: the gradients of a block are "
      "reduced in the order of the batches where the block is; leave it out"},
     {"MultiWorkerMirroredStrategy MirroredStrategy", "bytesperpack numpacks fusionthreshold",
      "gradients travel in requests of 1 MiB, small ones together; leave it out"},
     {"MultiWorkerMirroredStrategy", "timeoutseconds timeout",
-     "nothing waits for a lost worker: the others go on after coordinator --rejoin_timeout; leave "
-     "it "
-     "out"},
+     "nothing waits for a lost worker for long: the others go on after coordinator "
+     "--rejoin_timeout; leave it out"},
     {"CentralStorageStrategy", "devices", R"(here it is "compute_devices")"},
     {"OneDeviceStrategy", "devices", R"(here it is "device")"},
     {"ParameterServerStrategy", "staleness maxstaleness", R"(here it is "window")"},

@@ -235,29 +235,30 @@ absl::Status ParquetFile::ReadColumns() {
 
 absl::Status ParquetFile::ReadSchema() {
   std::vector<int64_t> open;  // The numbers of children that are to come, from the root down.
-  bool is_root = true;
   std::string column;
-  CAIRN_RETURN_IF_ERROR(Query(absl::StrCat("SELECT name, coalesce(num_children, 0)::BIGINT, ",
-                                           "coalesce(precision, 0)::BIGINT FROM parquet_schema(",
-                                           SqlText(duckdb_->file()), ")"),
-                              nullptr,
-                              [&](const std::vector<DuckdbVector>& columns, uint64_t rows) {
-                                for (uint64_t i = 0; i < rows; ++i) {
-                                  if (open.size() == 1) {
-                                    column = std::string(DuckdbBytes(columns[0], i));
-                                    names_[absl::AsciiStrToLower(column)].push_back(column);
-                                  }
-                                  const auto digits = Load<int64_t>(columns[2].data, i);
-                                  if (digits > kDigitsMax) large_decimals_[column] = digits;
-                                  if (!open.empty()) --open.back();
-                                  const auto children = Load<int64_t>(columns[1].data, i);
-                                  if (std::exchange(is_root, false) || children > 0)
-                                    open.push_back(children);
-                                  // The root stays.
-                                  while (open.size() > 1 && open.back() <= 0) open.pop_back();
-                                }
-                                return absl::OkStatus();
-                              }));
+  const auto add = [&](std::string_view name, int64_t children, int64_t digits) {
+    const bool is_root = open.empty();
+    if (open.size() == 1) {
+      column = std::string(name);
+      names_[absl::AsciiStrToLower(column)].push_back(column);
+    }
+    if (digits > kDigitsMax) large_decimals_[column] = digits;
+    if (!open.empty()) --open.back();
+    if (is_root || children > 0) open.push_back(children);
+    // The root stays.
+    while (open.size() > 1 && open.back() <= 0) open.pop_back();
+  };
+  const std::string sql = absl::StrCat(
+      "SELECT name, coalesce(num_children, 0)::BIGINT, coalesce(precision, 0)::BIGINT ",
+      "FROM parquet_schema(", SqlText(duckdb_->file()), ")");
+  CAIRN_RETURN_IF_ERROR(
+      Query(sql, nullptr, [&](const std::vector<DuckdbVector>& columns, uint64_t rows) {
+        for (uint64_t i = 0; i < rows; ++i) {
+          add(DuckdbBytes(columns[0], i), Load<int64_t>(columns[1].data, i),
+              Load<int64_t>(columns[2].data, i));
+        }
+        return absl::OkStatus();
+      }));
   if (!names_.contains(kRowNumber)) return absl::OkStatus();
   return Malformed(absl::StrCat("it has a column \"", kRowNumber,
                                 "\", a name that DuckDB needs; rename it when you write the file"));
