@@ -170,5 +170,16 @@ TEST(DataServerTest, ShutdownWaitsForTheHandlerOfACallInThisProcess) {
   EXPECT_EQ(second, static_cast<int>(absl::StatusCode::kUnavailable));
 }
 
+TEST(DataServerTest, APingOfThisProcessIsAnsweredWithoutTheHandler) {
+  CallBox calls;
+  auto server = StartServer(&calls);
+  Mailbox<absl::StatusCode> answers;
+  server->HandleInProcess(std::make_unique<RawCall>(
+      DataMethod::kPing, Frame(), "this process",
+      [&](absl::StatusOr<Frame> answer) { answers.Put(answer.status().code()); }));
+  EXPECT_EQ(answers.Take(), absl::StatusCode::kOk);
+  EXPECT_TRUE(calls.empty());
+}
+
 }  // namespace
 }  // namespace cairn::cluster

@@ -786,13 +786,5 @@ TEST_F(OwnPsTest, APsThatHasStoppedIsUnavailable) {
   EXPECT_TRUE(calls_.empty());
 }
 
-TEST_F(OwnPsTest, PingsAreAnswered) {
-  PsClientOptions options = Options();
-  options.ping_timeout = absl::Milliseconds(100);
-  PsClient client(options);
-  for (int i = 0; i < 100; ++i) client.Ping(0);
-  EXPECT_FALSE(client.LongestSilence().has_value());
-}
-
 }  // namespace
 }  // namespace cairn::cluster

@@ -11,37 +11,24 @@
 namespace cairn::worker {
 namespace {
 
-// TensorFlow writes much smaller ones, and protobuf counts bytes in an int.
+// Protobuf counts bytes in an int.
 constexpr size_t kBytesMax = INT_MAX;
+
+constexpr std::pair<tensorflow::DataType, ElementType> kTypes[] = {
+    {tensorflow::DT_BOOL, ElementType::kBool},      {tensorflow::DT_UINT8, ElementType::kUint8},
+    {tensorflow::DT_INT8, ElementType::kInt8},      {tensorflow::DT_UINT16, ElementType::kUint16},
+    {tensorflow::DT_INT16, ElementType::kInt16},    {tensorflow::DT_UINT32, ElementType::kUint32},
+    {tensorflow::DT_INT32, ElementType::kInt32},    {tensorflow::DT_UINT64, ElementType::kUint64},
+    {tensorflow::DT_INT64, ElementType::kInt64},    {tensorflow::DT_FLOAT, ElementType::kFloat32},
+    {tensorflow::DT_DOUBLE, ElementType::kFloat64},
+};
 
 // Nullopt: a type that Cairn does not read.
 std::optional<ElementType> TypeOf(tensorflow::DataType type) {
-  switch (type) {
-    case tensorflow::DT_BOOL:
-      return ElementType::kBool;
-    case tensorflow::DT_UINT8:
-      return ElementType::kUint8;
-    case tensorflow::DT_INT8:
-      return ElementType::kInt8;
-    case tensorflow::DT_UINT16:
-      return ElementType::kUint16;
-    case tensorflow::DT_INT16:
-      return ElementType::kInt16;
-    case tensorflow::DT_UINT32:
-      return ElementType::kUint32;
-    case tensorflow::DT_INT32:
-      return ElementType::kInt32;
-    case tensorflow::DT_UINT64:
-      return ElementType::kUint64;
-    case tensorflow::DT_INT64:
-      return ElementType::kInt64;
-    case tensorflow::DT_FLOAT:
-      return ElementType::kFloat32;
-    case tensorflow::DT_DOUBLE:
-      return ElementType::kFloat64;
-    default:
-      return std::nullopt;
+  for (const auto& [theirs, ours] : kTypes) {
+    if (theirs == type) return ours;
   }
+  return std::nullopt;
 }
 
 }  // namespace
