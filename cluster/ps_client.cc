@@ -173,6 +173,7 @@ class PsClient::Impl {
   ~Impl();
 
   int ps_count() const { return static_cast<int>(options_.addresses.size()); }
+  int own_ps() const { return options_.own.ps; }
 
   // The request's frame, to be made when it is known where it goes, unless the arguments are wrong.
   template <typename Header>
@@ -630,6 +631,7 @@ void PsClient::Impl::CancelIf(Selected selected) {
 PsClient::PsClient(const PsClientOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 PsClient::~PsClient() = default;
 int PsClient::ps_count() const { return impl_->ps_count(); }
+int PsClient::own_ps() const { return impl_->own_ps(); }
 void PsClient::Ping(int ps) { impl_->Ping(ps); }
 std::vector<PsClient::Silence> PsClient::Silences() const { return impl_->Silences(); }
 std::optional<PsClient::Silence> PsClient::LongestSilence() const {

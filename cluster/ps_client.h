@@ -73,6 +73,8 @@ class PsClient {
   PsClient& operator=(const PsClient&) = delete;
 
   int ps_count() const;
+  // -1: there is no ps in this process.
+  int own_ps() const;
 
   struct Silence {
     int ps = 0;

@@ -138,8 +138,8 @@ absl::StatusOr<std::vector<PsSize>> ComputeSizes(const proto::JobPlan& plan) {
 
 void AddReplicas(std::vector<PsSize>* sizes) {
   int64_t all = 0;
-  for (const PsSize& size : *sizes) all += size.total() + size.values;
-  for (PsSize& size : *sizes) size.replicas = all - size.total() - size.values;
+  for (const PsSize& size : *sizes) all += size.total();
+  for (PsSize& size : *sizes) size.replicas = 2 * all - size.total();
 }
 
 SizeVerdict CheckSizes(absl::Span<const PsSize> sizes, const proto::Job& job,

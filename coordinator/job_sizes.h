@@ -19,7 +19,9 @@ namespace cairn::coordinator {
 struct PsSize {
   int64_t values = 0;
   int64_t slots = 0;
-  int64_t replicas = 0;  // Of the blocks of the other ps, with their last update.
+  // The blocks of the other ps, and of all blocks the state before the last update or after the
+  // next.
+  int64_t replicas = 0;
 
   int64_t total() const { return values + slots; }
   int64_t memory() const { return total() + replicas; }

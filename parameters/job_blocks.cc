@@ -43,6 +43,7 @@ struct JobBlocks::PullRequest final : Request {
   void Run(const std::shared_ptr<Request>& self, Block* block, size_t index) override {
     ParkedPulls::Pull pull;
     pull.batch = batch;
+    pull.early = early;
     pull.done = replies->CallbackFor(index);
     pull.may_wait = [self] { return static_cast<PullRequest&>(*self).MayWait(); };
     if (abandoned != nullptr) {
@@ -62,6 +63,7 @@ struct JobBlocks::PullRequest final : Request {
   std::once_flag asked;
   bool waits = false;  // Counted in waiting_pulls.
   int64_t batch = 0;
+  bool early = false;
   absl::AnyInvocable<bool() const> abandoned;
 };
 
@@ -136,12 +138,13 @@ void JobBlocks::AddBlocks(std::vector<BlockState> states, const Block::Options& 
 }
 
 void JobBlocks::Pull(int64_t batch, std::vector<int> positions,
-                     absl::AnyInvocable<bool() const> abandoned, RepliesCallback done) {
+                     absl::AnyInvocable<bool() const> abandoned, RepliesCallback done, bool early) {
   auto request = std::make_shared<PullRequest>();
   request->replies = ReplyCollector::Create(positions.size(), std::move(done));
   request->positions = std::move(positions);
   request->waiting_pulls = waiting_pulls_;
   request->batch = batch;
+  request->early = early;
   request->abandoned = std::move(abandoned);
   Dispatch(request);
 }
@@ -178,6 +181,8 @@ void JobBlocks::Receive(std::vector<ReducedBlock> updates, RepliesCallback done)
 // A request often completes the update of many blocks: their replicas get it in one message.
 void JobBlocks::SendReduced(int thread) {
   std::vector<ReducedBlock> all = std::exchange(reduced_[thread], {});
+  std::vector<int> sent;
+  for (const ReducedBlock& update : all) sent.push_back(update.position);
   while (!all.empty()) {
     const int64_t batch = all.front().batch;
     const auto rest = std::stable_partition(
@@ -199,6 +204,7 @@ void JobBlocks::SendReduced(int thread) {
       while (!self->owners_.TryRun(thread, std::move(task))) absl::SleepFor(absl::Milliseconds(1));
     });
   }
+  for (const int position : sent) blocks_[position]->ComputeAhead();
 }
 
 void JobBlocks::Dispatch(const std::shared_ptr<Request>& request) {

@@ -71,7 +71,7 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
   // Block::Pull on each of these positions, at least one. `abandoned` is called on any thread until
   // `done` is called. RESOURCE_EXHAUSTED: the queue of a block's owner thread is full.
   void Pull(int64_t batch, std::vector<int> positions, absl::AnyInvocable<bool() const> abandoned,
-            RepliesCallback done);
+            RepliesCallback done, bool early = false);
 
   // Block::Push on the block of each push, at least one. The first error is answered at once and
   // alone. `room` is released when the blocks have taken all gradients.
@@ -113,7 +113,7 @@ class JobBlocks : public std::enable_shared_from_this<JobBlocks> {
 
   JobBlocks(std::shared_ptr<const JobLayout> layout, JobGeneration generation, BufferPool* pool,
             OwnerThreads* owners, const Options& options);
-  // On this owner thread: sends the updates that its blocks have reduced.
+  // On this owner thread: sends the updates that its blocks have reduced, and computes ahead.
   void SendReduced(int thread);
   void AddBlocks(std::vector<BlockState> states, const Block::Options& options);
   // Queues the request on each owner thread that has a block of it.

@@ -114,8 +114,11 @@ absl::Status ParameterService::Pull(Call& call) {
 absl::Status ParameterService::PullLive(const proto::PullHeader& header, const FrameRoom& room,
                                         Call& call) {
   const ServiceProfile::Span span(parts_.profile, ServiceProfile::kReceive, header.batch());
-  CAIRN_ASSIGN_OR_RETURN(const std::shared_ptr<JobBlocks> job,
+  CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<JobBlocks> job,
                          parts_.store->Find(header.job_id(), header.generation()));
+  if (header.early() && !job->layout()->Find(header.blocks(0)).ok()) {
+    CAIRN_ASSIGN_OR_RETURN(job, parts_.store->FindReplicas(header.job_id(), header.generation()));
+  }
   const JobLayout& layout = *job->layout();
   if (header.batch() < 0 || header.batch() >= layout.plan().total_batches()) {
     return absl::InvalidArgumentError(absl::StrCat("pull for batch ", header.batch(), ": job ",
@@ -134,7 +137,8 @@ absl::Status ParameterService::PullLive(const proto::PullHeader& header, const F
        room](std::vector<BlockReply> replies) {
         const ServiceProfile::Span reply_span(parts_.profile, ServiceProfile::kReply, batch);
         Answer(call.get(), EncodePullReply(std::move(replies), room));
-      });
+      },
+      header.early());
   return absl::OkStatus();
 }
 
@@ -356,7 +360,7 @@ absl::Status ParameterService::Fetch(Call& call) {
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("ps.fetch"));
   // Not on the threads of the disk, which may hang: others recover from this memory meanwhile.
   if (header.has_replica()) {
-    Answer(call.get(), ReadReplicas(header, *parts_.store, parts_.pool));
+    Answer(call.get(), ReadReplicas(header, *parts_.store));
     return absl::OkStatus();
   }
   disk_.TrySubmit([this, call = std::move(call), header = std::move(header)] {

@@ -27,14 +27,12 @@ ReplicaSet::ReplicaSet(uint64_t generation, std::shared_ptr<const JobLayout> own
   }
 }
 
-absl::StatusOr<ReplicaSet::Found> ReplicaSet::Find(uint32_t block_id, int64_t version,
-                                                   BufferPool* pool) const {
+absl::StatusOr<ReplicaSet::Found> ReplicaSet::Find(uint32_t block_id, int64_t version) const {
   const bool is_own = own_.layout->Find(block_id).ok();
   const Part& part = is_own ? own_ : others_;
   CAIRN_ASSIGN_OR_RETURN(const int position, part.layout->Find(block_id));
   Found found = {part.layout, &part.layout->blocks()[position], {}};
-  CAIRN_ASSIGN_OR_RETURN(found.state,
-                         StateAt(*part.layout, *found.block, part.states[position], version, pool));
+  CAIRN_ASSIGN_OR_RETURN(found.state, StateAt(*found.block, part.states[position], version));
   return found;
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "parameters/blocks/block_buffer.h"
 #include "parameters/blocks/job_layout.h"
 #include "parameters/blocks/replicated_state.h"
 #include "parameters/blocks/update_rule.h"
@@ -20,8 +19,8 @@ namespace cairn::parameters {
 // are available, and it contains every update that is applied on all blocks of the cluster:
 //
 // - A block is applied only when all replicas have received the update, so no replica is behind.
-// - The next update of any block needs gradients that were computed on the new values of all
-//   blocks. Until then owners keep the state before the last update, and replicas do not apply it.
+// - The next update of any block needs gradients that are pushed only when all blocks are applied.
+//   Until then owners keep the state before the last update, and replicas that of before and after.
 class ReplicaSet {
  public:
   // `own` and `others` are in the order of the blocks of the layouts.
@@ -41,8 +40,8 @@ class ReplicaSet {
     const BlockSpec* block = nullptr;
     BlockState state;
   };
-  // Errors: see StateAt. InvalidArgument: there is no such block.
-  absl::StatusOr<Found> Find(uint32_t block_id, int64_t version, BufferPool* pool) const;
+  // NotFound: the version is not available. InvalidArgument: there is no such block.
+  absl::StatusOr<Found> Find(uint32_t block_id, int64_t version) const;
 
  private:
   struct Part {

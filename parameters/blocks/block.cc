@@ -18,6 +18,15 @@ GradientAccumulator::Absent MeaningOfAbsent(const BlockSpec& spec) {
                                                : GradientAccumulator::Absent::kZero;
 }
 
+void MarkApplied(int64_t batch, PushLedger* ledger) {
+  const absl::StatusOr<bool> was_new = ledger->TestAndSet(batch);
+  CAIRN_CHECK(was_new.ok() && *was_new);
+}
+
+void MarkApplied(const job::BatchNumbers::Range& batches, PushLedger* ledger) {
+  for (int64_t i = 0; i < batches.count; ++i) MarkApplied(batches.first + i, ledger);
+}
+
 BlockReply ErrorReply(absl::Status status) {
   BlockReply reply;
   reply.status = std::move(status);
@@ -43,11 +52,21 @@ Block::~Block() {
 
 void Block::Pull(ParkedPulls::Pull pull) {
   if (!closed_.ok()) return pull.done(ErrorReply(closed_));
-  const Consistency::Answer answer =
-      spec_.pushed()
-          ? consistency_.MayPull(pull.batch, state_.ledger, static_cast<bool>(previous_values_))
-          : Consistency::Answer::kCurrent;
-  Answer(answer, std::move(pull));
+  if (!WantsNext(pull)) return Answer(MayPull(pull), std::move(pull));
+  BlockReply reply;
+  reply.values = next_->values;
+  reply.version = next_->version;
+  pull.done(std::move(reply));
+}
+
+Consistency::Answer Block::MayPull(const ParkedPulls::Pull& pull) const {
+  if (!spec_.pushed()) return Consistency::Answer::kCurrent;
+  return consistency_.MayPull(pull.batch, state_.ledger, static_cast<bool>(previous_values_));
+}
+
+bool Block::WantsNext(const ParkedPulls::Pull& pull) const {
+  return pull.early && next_.has_value() && MayPull(pull) == Consistency::Answer::kLater &&
+         consistency_.MayPull(pull.batch, next_->ledger, false) == Consistency::Answer::kCurrent;
 }
 
 void Block::Answer(Consistency::Answer answer, ParkedPulls::Pull pull) {
@@ -88,9 +107,8 @@ void Block::DropAbandonedPulls() {
 
 void Block::AnswerReadyPulls() {
   if (parked_pulls_.empty()) return;
-  std::vector<ParkedPulls::Pull> ready = parked_pulls_.Take([&](int64_t batch) {
-    return consistency_.MayPull(batch, state_.ledger, static_cast<bool>(previous_values_)) !=
-           Consistency::Answer::kLater;
+  std::vector<ParkedPulls::Pull> ready = parked_pulls_.Take([&](const ParkedPulls::Pull& pull) {
+    return MayPull(pull) != Consistency::Answer::kLater || WantsNext(pull);
   });
   for (ParkedPulls::Pull& pull : ready) Pull(std::move(pull));
 }
@@ -139,13 +157,13 @@ void Block::Push(BlockPush push, BlockCallback done) {
 // in one step of the owner thread, so no reader and no cut sees one without the other.
 void Block::PushAtOnce(BlockPush push, bool is_new, BlockCallback done) {
   if (push.gradient && (is_new || options_.unsafe_disable_ledger)) {
-    const absl::Status status = Apply(push.batch, push.gradient, 1);
+    const absl::Status status = Apply(push.batch, push.gradient, 1, &state_);
     if (!status.ok()) {
       return done(ErrorReply(status));
     }
   }
   CAIRN_FAILPOINT("block.values_changed").IgnoreError();
-  if (is_new) MarkApplied(push.batch);
+  if (is_new) MarkApplied(push.batch, &state_.ledger);
   CAIRN_FAILPOINT("block.batch_marked").IgnoreError();
   done(PushReply(push.batch, push.want_values, !is_new && !push.already_buffered));
   if (is_new) AnswerReadyPulls();
@@ -260,8 +278,8 @@ void Block::KeepReduced(int64_t update, BlockBuffer mean) {
   reduced_.square_sum.Add({reduced_.mean.data(), static_cast<size_t>(reduced_.mean.count())});
 }
 
-// The update is not applied before Replicated: if this process ends, the new values, which workers
-// may have seen, must be available elsewhere.
+// The update does not count as applied before Replicated: if this process ends, what workers were
+// told must be available elsewhere.
 void Block::Replicate(float scale) {
   replicating_ = true;
   reduced_.scale = scale;
@@ -275,7 +293,8 @@ void Block::Replicated(int64_t batch, const absl::Status& result) {
   replicating_ = false;
   absl::Status status = result;
   if (status.ok()) {
-    status = ApplyReduced(reduced_.scale);
+    status = ComputeNext();
+    if (status.ok()) TakeNext();
   } else {
     status = absl::UnavailableError(
         absl::StrCat("an update of ", spec_.name,
@@ -293,31 +312,30 @@ absl::Status Block::Receive(ReducedBlock update) {
   CAIRN_RETURN_IF_ERROR(CheckPush());
   CAIRN_RETURN_IF_ERROR(CheckGradient(update.mean));
   const int64_t number = consistency_.UpdateOf(update.batch);
-  if (state_.ledger.IsApplied(update.batch)) return absl::OkStatus();
-  if (reduced_.open && reduced_.update == number) return absl::OkStatus();
-  const bool is_next =
-      reduced_.open ? number == reduced_.update + 1 : state_.ledger.AllBelowApplied(update.batch);
-  if (!is_next || consistency_.BatchesOf(number).first != update.batch) {
+  const PushLedger& received = next_.has_value() ? next_->ledger : state_.ledger;
+  if (received.IsApplied(update.batch)) return absl::OkStatus();
+  if (received.low_water() != update.batch ||
+      consistency_.BatchesOf(number).first != update.batch) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "the replica of ", spec_.name, " has received updates below batch ",
-        reduced_.open ? consistency_.BatchesOf(reduced_.update).end() : state_.ledger.low_water(),
+        "the replica of ", spec_.name, " has received updates below batch ", received.low_water(),
         "; an update of batch ", update.batch, " is not the next"));
   }
-  // The owner has reduced gradients of the next update, so all blocks have applied this one.
-  if (reduced_.open) CAIRN_RETURN_IF_ERROR(ApplyReduced(reduced_.scale));
-  reduced_ = {
-      .update = number, .open = true, .mean = std::move(update.mean), .scale = update.scale};
-  return absl::OkStatus();
+  // The owner has reduced gradients of this update, so all blocks have applied the last one.
+  if (next_.has_value()) TakeNext();
+  reduced_ = {.update = number, .mean = std::move(update.mean), .scale = update.scale};
+  const absl::Status status = ComputeNext();
+  reduced_.mean = BlockBuffer();
+  return status;
+}
+
+void Block::ComputeAhead() {
+  if (closed_.ok() && replicating_) ComputeNext().IgnoreError();
 }
 
 ReplicatedState Block::Replicas() const {
   ReplicatedState replicas;
   replicas.state = state_;
-  if (options_.is_replica && reduced_.open) {
-    const int64_t batch = consistency_.BatchesOf(reduced_.update).first;
-    replicas.next = {position_, batch, reduced_.mean, reduced_.scale};
-    replicas.next_rate = RateOf(batch);
-  }
+  if (options_.is_replica) replicas.next = next_;
   if (!options_.is_replica && previous_values_) {
     const int64_t last = consistency_.UpdateOf(state_.ledger.low_water() - 1);
     replicas.previous = {previous_values_, previous_slots_, previous_version_,
@@ -360,38 +378,56 @@ BlockReply Block::ApplyUpdate(int64_t batch, float scale) {
 // pull them. If there is no memory, nothing changes and the update stays open.
 absl::Status Block::ApplyReduced(float scale) {
   const job::BatchNumbers::Range batches = consistency_.BatchesOf(reduced_.update);
-  if (!options_.is_replica) {
-    previous_values_ = state_.values;
-    previous_version_ = state_.version;
-    if (options_.replicate != nullptr) previous_slots_ = state_.slots;
-  }
+  previous_values_ = state_.values;
+  previous_version_ = state_.version;
   if (reduced_.mean) {
-    const absl::Status status = Apply(batches.first, reduced_.mean, scale);
+    const absl::Status status = Apply(batches.first, reduced_.mean, scale, &state_);
     if (!status.ok()) {
       previous_values_ = BlockBuffer();
-      previous_slots_ = BlockBuffer();
       return status;
     }
   }
   CAIRN_FAILPOINT("block.update_applied").IgnoreError();
-  for (int64_t i = 0; i < batches.count; ++i) MarkApplied(batches.first + i);
+  MarkApplied(batches, &state_.ledger);
   reduced_.open = false;
   reduced_.mean = BlockBuffer();
   return absl::OkStatus();
 }
 
-absl::Status Block::Apply(int64_t batch, const BlockBuffer& gradient, float scale) {
+// In two steps what ApplyReduced does, for a block with replicas and for a replica. The references
+// of state_ make Apply write to new buffers.
+absl::Status Block::ComputeNext() {
+  if (next_.has_value()) return absl::OkStatus();
+  const job::BatchNumbers::Range batches = consistency_.BatchesOf(reduced_.update);
+  BlockState next = state_;
+  if (reduced_.mean) {
+    CAIRN_RETURN_IF_ERROR(Apply(batches.first, reduced_.mean, reduced_.scale, &next));
+  }
+  MarkApplied(batches, &next.ledger);
+  next_ = std::move(next);
+  AnswerReadyPulls();
+  return absl::OkStatus();
+}
+
+void Block::TakeNext() {
+  CAIRN_FAILPOINT("block.update_applied").IgnoreError();
+  BlockState before = std::exchange(state_, *std::exchange(next_, std::nullopt));
+  reduced_.open = false;
+  reduced_.mean = BlockBuffer();
+  if (options_.is_replica) return;
+  previous_values_ = std::move(before.values);
+  previous_slots_ = std::move(before.slots);
+  previous_version_ = before.version;
+}
+
+absl::Status Block::Apply(int64_t batch, const BlockBuffer& gradient, float scale,
+                          BlockState* state) const {
   const ServiceProfile::Span span(options_.profile, ServiceProfile::kApply, batch);
-  return rule_.Apply(spec_, gradient.data(), scale, RateOf(batch), &state_);
+  return rule_.Apply(spec_, gradient.data(), scale, RateOf(batch), state);
 }
 
 std::optional<float> Block::RateOf(int64_t batch) const {
   return rates_ == nullptr ? std::nullopt : rates_->At(batch);
-}
-
-void Block::MarkApplied(int64_t batch) {
-  const absl::StatusOr<bool> was_new = state_.ledger.TestAndSet(batch);
-  CAIRN_CHECK(was_new.ok() && *was_new);
 }
 
 void Block::Close(const absl::Status& why) {
@@ -406,6 +442,7 @@ void Block::Close(const absl::Status& why) {
   reduced_ = {};
   previous_values_ = BlockBuffer();
   previous_slots_ = BlockBuffer();
+  next_.reset();
 }
 
 }  // namespace cairn::parameters

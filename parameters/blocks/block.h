@@ -55,12 +55,12 @@ struct BlockPush {
 // they are rejected with ResourceExhausted, and their senders repeat them.
 //
 // Replicated jobs (synchronous): the owner of a block passes each reduced update to
-// Options::replicate, and applies it when Replicated() says that all replicas have received it.
-// Only then are pushes acknowledged and the new values visible. A replica keeps the last update
-// that it received, and applies it when it receives the next one. This proves that all blocks of
-// the cluster have applied the former. The owner keeps the state before its last update as long.
-// So with every member, each block is available in the last version that was visible on all
-// blocks: see ReplicatedState.
+// Options::replicate, and has applied it when Replicated() says that all replicas have received it.
+// Only then are pushes acknowledged and the new values visible, except to early pulls. A replica
+// keeps the state before the last update that it received, until it receives the next one. This
+// proves that all blocks of the cluster have applied the former. The owner keeps the state before
+// its last update as long. So with every member, each block is available in the last version that
+// was visible on all blocks: see ReplicatedState.
 //
 // If norms of updates are clipped, an update takes two steps. When its gradients are reduced, its
 // pushes are answered with the sum of squares of the mean, and the values are unchanged.
@@ -93,7 +93,9 @@ class Block {
   const BlockState& state() const { return state_; }
 
   // Answers, now or later, with values that are fresh enough for the batch. `pull.batch` is in [0,
-  // total_batches). ResourceExhausted: the pull would have to wait, and too many wait already.
+  // total_batches). If `pull.early`, with the values after a reduced update, too, as soon as they
+  // are computed; also on a replica. Who pulls them must not push the batch before all blocks have
+  // applied that update. ResourceExhausted: the pull would have to wait, and too many wait already.
   void Pull(ParkedPulls::Pull pull);
 
   // Answers when the batch is applied (or buffered, if answer_when_buffered), with the new values
@@ -114,9 +116,13 @@ class Block {
   // calls that wait for it are answered with Unavailable, and each repetition tries again.
   void Replicated(int64_t batch, const absl::Status& status);
 
+  // Computes the state after the reduced update, for early pulls, while it is on the way to the
+  // replicas. Replicated() would do it otherwise, and reports if there is no memory.
+  void ComputeAhead();
+
   // A replica receives an update. Repetitions change nothing. FailedPrecondition: an update between
-  // this one and those that were received is missing. ResourceExhausted: no memory to apply the
-  // previous one; nothing has changed.
+  // this one and those that were received is missing. ResourceExhausted: no memory; the update was
+  // not received.
   absl::Status Receive(ReducedBlock update);
 
   // For a block of a replicated job.
@@ -132,7 +138,7 @@ class Block {
   // The last update whose gradients were reduced.
   struct Reduced {
     int64_t update = -1;
-    bool open = false;         // Not applied yet.
+    bool open = false;         // Not applied yet. Not of a replica.
     BlockBuffer mean;          // While it is open. Null: no batch has a gradient.
     float scale = 1;           // Of a replicated update.
     nn::SquareSum square_sum;  // If norms of updates are clipped.
@@ -143,6 +149,9 @@ class Block {
     BlockCallback done;  // Null: no push of this batch is parked.
   };
 
+  Consistency::Answer MayPull(const ParkedPulls::Pull& pull) const;
+  // Whether the state after the reduced update answers the pull.
+  bool WantsNext(const ParkedPulls::Pull& pull) const;
   void Answer(Consistency::Answer answer, ParkedPulls::Pull pull);
   void Park(ParkedPulls::Pull pull);
   void DropAbandonedPulls();
@@ -161,9 +170,11 @@ class Block {
   void AnswerParked(const absl::Status& status);
   void KeepReduced(int64_t update, BlockBuffer mean);
   absl::Status ApplyReduced(float scale);
-  void MarkApplied(int64_t batch);
+  absl::Status ComputeNext();
+  void TakeNext();
   std::optional<float> RateOf(int64_t batch) const;
-  absl::Status Apply(int64_t batch, const BlockBuffer& gradient, float scale);
+  absl::Status Apply(int64_t batch, const BlockBuffer& gradient, float scale,
+                     BlockState* state) const;
 
   const JobLayout& layout_;
   const Consistency& consistency_;
@@ -185,7 +196,9 @@ class Block {
   BlockBuffer previous_values_;
   int64_t previous_version_ = 0;
   BlockBuffer previous_slots_;  // Only if the block has replicas.
-  bool replicating_ = false;    // The reduced update was passed on and not answered.
+  // Replicated jobs: the state after the reduced update.
+  std::optional<BlockState> next_;
+  bool replicating_ = false;  // The reduced update was passed on and not answered.
   struct ParkedApply {
     int64_t batch = 0;
     BlockCallback done;

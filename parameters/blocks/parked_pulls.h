@@ -19,6 +19,8 @@ class ParkedPulls {
  public:
   struct Pull {
     int64_t batch = 0;
+    // Replicated jobs: see Block::Pull.
+    bool early = false;
     BlockCallback done;
     // Called before the pull is parked; returns false if too many pulls are waiting. May be null:
     // no limit.
@@ -39,8 +41,8 @@ class ParkedPulls {
 
   void Park(Pull pull) { pulls_.push_back(std::move(pull)); }
 
-  // Removes the pulls whose batch is `ready`, in the order in which they were parked.
-  std::vector<Pull> Take(absl::FunctionRef<bool(int64_t batch)> ready);
+  // Removes the pulls that are `ready`, in the order in which they were parked.
+  std::vector<Pull> Take(absl::FunctionRef<bool(const Pull&)> ready);
 
   // Removes the abandoned pulls.
   std::vector<Pull> TakeAbandoned();
@@ -48,8 +50,6 @@ class ParkedPulls {
   std::vector<Pull> TakeAll();
 
  private:
-  std::vector<Pull> TakeIf(absl::FunctionRef<bool(const Pull&)> chosen);
-
   static constexpr size_t kCrowdMin = 16;
   size_t crowded_at_ = kCrowdMin;
   std::vector<Pull> pulls_;

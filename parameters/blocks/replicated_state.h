@@ -20,13 +20,12 @@ struct ReducedBlock {
 };
 
 // The versions of a block that one member of a replicated job has: its state and, at most one of
-// them, the state before (of the owner) or the update that leads to the next (of a replica). A
-// version is the number of batches that are applied, which are all below it.
+// them, the state before (of the owner) or the next one (of a replica). A version is the number of
+// batches that are applied, which are all below it.
 struct ReplicatedState {
   BlockState state;
   std::optional<BlockState> previous;
-  std::optional<ReducedBlock> next;
-  std::optional<float> next_rate;  // The learning rate of `next`: see UpdateRule::Apply.
+  std::optional<BlockState> next;
 };
 
 // The versions that are available: all of them from `lowest` to `newest`.
@@ -37,11 +36,10 @@ struct VersionRange {
 VersionRange VersionsOf(const JobLayout& layout, const BlockSpec& block,
                         const ReplicatedState& replicas);
 
-// Returns the state of the block in this version. Shares the buffers of `replicas` where it can.
-// NotFound: the version is not available. ResourceExhausted: no memory.
-absl::StatusOr<BlockState> StateAt(const JobLayout& layout, const BlockSpec& block,
-                                   const ReplicatedState& replicas, int64_t version,
-                                   BufferPool* pool);
+// Returns the state of the block in this version, which shares the buffers of `replicas`. NotFound:
+// the version is not available.
+absl::StatusOr<BlockState> StateAt(const BlockSpec& block, const ReplicatedState& replicas,
+                                   int64_t version);
 
 }  // namespace cairn::parameters
 

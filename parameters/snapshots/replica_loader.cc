@@ -29,8 +29,7 @@ absl::StatusOr<std::vector<BlockState>> ReplicaLoader::Load(const JobLayout& lay
   for (size_t position = 0; position < blocks.size(); ++position) {
     absl::Status status = absl::NotFoundError("nothing is in memory");
     if (kept != nullptr && kept->job_id() == layout.job_id()) {
-      absl::StatusOr<ReplicaSet::Found> found =
-          kept->Find(blocks[position].id, source.version(), &pool_);
+      absl::StatusOr<ReplicaSet::Found> found = kept->Find(blocks[position].id, source.version());
       status = found.status();
       if (found.ok()) states[position] = std::move(found->state);
     }

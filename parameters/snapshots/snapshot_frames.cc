@@ -74,7 +74,7 @@ absl::StatusOr<cluster::Frame> ReadUploaded(const proto::FetchHeader& header,
 }
 
 absl::StatusOr<cluster::Frame> ReadReplicas(const proto::FetchHeader& header,
-                                            const ParameterStore& store, BufferPool* pool) {
+                                            const ParameterStore& store) {
   CAIRN_RETURN_IF_ERROR(CheckNamesBlocks(header));
   const std::shared_ptr<const ReplicaSet> replicas = store.replicas();
   if (replicas == nullptr || replicas->job_id() != header.job_id()) {
@@ -83,7 +83,7 @@ absl::StatusOr<cluster::Frame> ReadReplicas(const proto::FetchHeader& header,
   }
   return EncodeRecords(header, [&](uint32_t id) -> absl::StatusOr<storage::BlockRecord> {
     CAIRN_ASSIGN_OR_RETURN(const ReplicaSet::Found found,
-                           replicas->Find(id, header.replica().version(), pool));
+                           replicas->Find(id, header.replica().version()));
     std::string record = EncodeBlockHeader(*found.layout, *found.block, found.state);
     const size_t header_bytes = record.size();
     record.append(BytesOf(found.state.values));

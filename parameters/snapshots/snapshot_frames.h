@@ -3,7 +3,6 @@
 
 #include "absl/status/statusor.h"
 #include "cluster/frame.h"
-#include "parameters/blocks/block_buffer.h"
 #include "parameters/parameter_store.h"
 #include "parameters/snapshots/snapshot_catalog.h"
 #include "parameters/snapshots/upload_store.h"
@@ -22,7 +21,7 @@ absl::StatusOr<cluster::Frame> ReadUploaded(const proto::FetchHeader& header, Up
 
 // The same, of blocks and replicas in memory. NotFound: this ps does not have one in that version.
 absl::StatusOr<cluster::Frame> ReadReplicas(const proto::FetchHeader& header,
-                                            const ParameterStore& store, BufferPool* pool);
+                                            const ParameterStore& store);
 
 }  // namespace cairn::parameters
 

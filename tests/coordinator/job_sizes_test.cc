@@ -68,18 +68,18 @@ TEST_F(JobSizesTest, BlocksCountWithTheirSlots) {
   EXPECT_EQ(sizes[1].slots, 0);
 }
 
-// Each ps has a replica of the blocks of the others, and the last update of each.
+// Each ps has two states of all blocks.
 TEST_F(JobSizesTest, ReplicasCountInMemoryAndNotOnTheDisk) {
   std::vector<PsSize> sizes = {{3 * kGiB, 6 * kGiB}, {2 * kGiB, 4 * kGiB}};
   AddReplicas(&sizes);
-  EXPECT_EQ(sizes[0].replicas, 8 * kGiB);
-  EXPECT_EQ(sizes[1].replicas, 12 * kGiB);
+  EXPECT_EQ(sizes[0].replicas, 21 * kGiB);
+  EXPECT_EQ(sizes[1].replicas, 24 * kGiB);
   EXPECT_EQ(sizes[1].total(), 6 * kGiB);
-  Join(proto::PS, 0, "h", 20 * kGiB);
-  Join(proto::PS, 1, "i", 17 * kGiB);
+  Join(proto::PS, 0, "h", 30 * kGiB);
+  Join(proto::PS, 1, "i", 29 * kGiB);
   EXPECT_EQ(Refusal(sizes),
-            "the job does not fit into the memory of ps 1: its blocks need 18.0 GiB (values 2.0 "
-            "GiB, optimizer 4.0 GiB, replicas 12.0 GiB), the limit is 17.0 GiB; use a smaller "
+            "the job does not fit into the memory of ps 1: its blocks need 30.0 GiB (values 2.0 "
+            "GiB, optimizer 4.0 GiB, replicas 24.0 GiB), the limit is 29.0 GiB; use a smaller "
             "model, or \"replicas\": false in the strategy");
 }
 

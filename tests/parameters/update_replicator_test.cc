@@ -19,6 +19,29 @@ class UpdateReplicatorTest : public ::testing::Test {
       addresses.push_back(peers_.back()->address());
     }
     for (const auto& peer : peers_) peer->Install(kJob, 1, addresses);
+    cluster::PsClientOptions options;
+    options.addresses = addresses;
+    options.cluster_id = kPeerCluster;
+    options.sender = "worker 0";
+    client_ = std::make_unique<cluster::PsClient>(options);
+  }
+
+  // Pulls the first value of a pushed block of `owner` from another member, or from itself.
+  std::shared_ptr<Mailbox<float>> Pull(int from, int owner, int64_t batch, bool early) {
+    const BlockSpec& block = peers_[owner]->memory()->current()->layout()->blocks().front();
+    proto::PullHeader header;
+    header.set_job_id(7);
+    header.set_generation(1);
+    header.set_batch(batch);
+    header.set_early(early);
+    header.add_blocks(block.id);
+    auto values = std::make_shared<std::vector<float>>(block.count);
+    auto box = std::make_shared<Mailbox<float>>();
+    client_->Pull(from, header, {absl::MakeSpan(*values)},
+                  [values, box](const absl::StatusOr<proto::PullReplyHeader>& reply) {
+                    box->Put(reply.ok() ? values->front() : -100);
+                  });
+    return box;
   }
 
   static void ExpectOk(const std::vector<BlockReply>& replies) {
@@ -26,6 +49,7 @@ class UpdateReplicatorTest : public ::testing::Test {
   }
 
   std::vector<std::unique_ptr<ReplicatedPeer>> peers_;
+  std::unique_ptr<cluster::PsClient> client_;
 };
 
 TEST_F(UpdateReplicatorTest, AnUpdateIsAppliedWhenAllReplicasHaveIt) {
@@ -47,8 +71,27 @@ TEST_F(UpdateReplicatorTest, AnUpdateIsAppliedWhenAllReplicasHaveIt) {
   const auto found = peers_[1]->memory()->replicas();
   const BlockSpec& block = peers_[0]->memory()->current()->layout()->blocks().front();
   ASSERT_TRUE(block.pushed());
-  EXPECT_EQ(found->Find(block.id, 2, peers_[1]->pool())->state.values.data()[0], 2);
-  EXPECT_EQ(found->Find(block.id, 0, peers_[1]->pool())->state.values.data()[0], 0);
+  EXPECT_EQ(found->Find(block.id, 2)->state.values.data()[0], 2);
+  EXPECT_EQ(found->Find(block.id, 0)->state.values.data()[0], 0);
+}
+
+TEST_F(UpdateReplicatorTest, AnEarlyPullDoesNotWaitForAllReplicas) {
+  peers_[2]->Stop();
+  const auto from_replica = Pull(1, 0, 2, /*early=*/true);
+  const auto from_owner = Pull(0, 0, 2, /*early=*/true);
+  const auto visible = Pull(0, 0, 2, /*early=*/false);
+  const auto first = peers_[0]->Push(0, -1);
+  const auto second = peers_[0]->Push(1, -3);
+  EXPECT_EQ(from_replica->Take(), 2);
+  EXPECT_EQ(from_owner->Take(), 2);
+  // For the batches of the update itself all have the values before it.
+  EXPECT_EQ(Pull(1, 0, 1, /*early=*/true)->Take(), 0);
+  EXPECT_EQ(Pull(0, 0, 1, /*early=*/true)->Take(), 0);
+  EXPECT_EQ(visible->size() + first->size() + second->size(), 0u);
+  peers_[2]->Serve(peers_[2]->port());
+  EXPECT_EQ(visible->Take(), 2);
+  ExpectOk(first->Take());
+  ExpectOk(second->Take());
 }
 
 TEST_F(UpdateReplicatorTest, AMemberThatEndedTheGenerationGetsNoUpdate) {

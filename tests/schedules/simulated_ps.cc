@@ -103,7 +103,7 @@ std::vector<parameters::BlockState> SimulatedPs::CaptureReplicas() const {
     const parameters::ReplicatedState state = replicas_[i]->Replicas();
     const parameters::BlockSpec& block = replica_layout_->blocks()[i];
     const int64_t newest = parameters::VersionsOf(*replica_layout_, block, state).newest;
-    states.push_back(*parameters::StateAt(*replica_layout_, block, state, newest, Pool()));
+    states.push_back(*parameters::StateAt(block, state, newest));
   }
   return states;
 }
@@ -131,6 +131,9 @@ void SimulatedPs::Replicate(parameters::ReducedBlock update) {
   for (const uint32_t to : replication->missing) {
     On(absl::ZeroDuration(), [this, replication, to] { SendUpdate(replication, to); });
   }
+  On(world()->Delay(), [this, generation = generation_, position = replication->update.position] {
+    if (generation == generation_) blocks_[position]->ComputeAhead();
+  });
 }
 
 // Until it is acknowledged, or the generation ends.
@@ -257,7 +260,7 @@ std::optional<std::vector<parameters::BlockState>> SimulatedPs::LoadStates(
       for (const uint32_t holder : restore.replicas().holders()) {
         const auto set = all_[holder].Replicas();
         if (set == nullptr || found) continue;
-        auto theirs = set->Find(block.id, restore.replicas().version(), Pool());
+        auto theirs = set->Find(block.id, restore.replicas().version());
         if ((found = theirs.ok())) state = std::move(theirs->state);
       }
       if (!found) return std::nullopt;
@@ -447,12 +450,15 @@ void SimulatedPs::Serve(std::shared_ptr<const BlockRequest> request, bool buffer
     reply.status = absl::FailedPreconditionError("not this generation");
     return done(std::move(reply));
   }
-  const auto position = layout_->Find(request->block);
+  const bool is_own = layout_->Find(request->block).ok();
+  CAIRN_CHECK(is_own || request->early);
+  const auto position = (is_own ? layout_ : replica_layout_)->Find(request->block);
   CAIRN_CHECK(position.ok());
-  parameters::Block& block = *blocks_[*position];
+  parameters::Block& block = *(is_own ? blocks_ : replicas_)[*position];
   if (!request->is_push) {
     parameters::ParkedPulls::Pull pull;
     pull.batch = request->batch;
+    pull.early = request->early;
     pull.done = done;
     pull.abandoned = [request] { return request->over; };
     return block.Pull(std::move(pull));
@@ -469,7 +475,11 @@ void SimulatedPs::Serve(std::shared_ptr<const BlockRequest> request, bool buffer
     push.gradient.data()[request->batch % job.width] =
         static_cast<float>(std::min(job.group, epoch_end - job.UpdateBegin(request->batch)));
   }
-  block.Push(std::move(push), done);
+  block.Push(std::move(push), [this, done](parameters::BlockReply reply) {
+    // Nobody pushes before the last update is applied on all blocks.
+    if (absl::IsFailedPrecondition(reply.status)) world()->Violate(reply.status.ToString());
+    done(std::move(reply));
+  });
 }
 
 }  // namespace cairn::schedules

@@ -22,7 +22,8 @@ struct BlockRequest {
   int64_t batch = 0;
   uint32_t block = 0;
   bool is_push = false;
-  bool over = false;  // The worker no longer waits for the answer.
+  bool early = false;  // A pull of the worker whose replicas are there.
+  bool over = false;   // The worker no longer waits for the answer.
 };
 
 // A reduced update on its way to the replicas of its block.

@@ -19,7 +19,7 @@ void SimulatedWorker::OnStart() {
   state_ = std::make_unique<worker::WorkState>();
   key_ = {};
   busy_ = false;
-  open_pushes_ = 0;
+  open_pushes_.clear();
   On(kSend, [this] { SendMessages(); });
 }
 
@@ -92,7 +92,7 @@ void SimulatedWorker::Step(const worker::WorkItem& item) {
 
 // Not synchronous: the previous step must be applied, so that its values are here.
 void SimulatedWorker::BeginStep(int64_t batch) {
-  if (world()->job.mode == "sync" || open_pushes_ == 0) return Pull(batch);
+  if (world()->job.mode == "sync" || open_pushes_.empty()) return Pull(batch);
   if (!state_->ShouldKeepWaiting(key_, batch)) return ReturnBatch(batch);
   On(absl::Milliseconds(5), [this, batch] { BeginStep(batch); });
 }
@@ -107,6 +107,7 @@ void SimulatedWorker::Pull(int64_t batch) {
   auto pulling = std::make_shared<Pulling>();
   pulling->batch = batch;
   pulling->generation = key_.generation;
+  pulling->early = MayPullEarly(batch);
   pulling->shares.resize(ps_.size());
   for (uint32_t block = 0; block < world()->job.blocks; ++block) {
     pulling->shares[block % ps_.size()].unsent.push_back(block);
@@ -124,10 +125,11 @@ void SimulatedWorker::SendPulls(const std::shared_ptr<Pulling>& pulling) {
     for (; !share.unsent.empty() && share.in_flight < share.in_flight_max; ++share.in_flight) {
       const uint32_t block = share.unsent.front();
       share.unsent.pop_front();
-      pulling->requests.push_back(Ask(false, pulling->batch, block,
-                                      [this, pulling, block](const parameters::BlockReply& reply) {
-                                        OnPulled(pulling, block, reply);
-                                      }));
+      pulling->requests.push_back(
+          Ask({.batch = pulling->batch, .block = block, .early = pulling->early},
+              [this, pulling, block](const parameters::BlockReply& reply) {
+                OnPulled(pulling, block, reply);
+              }));
     }
   }
 }
@@ -151,7 +153,7 @@ void SimulatedWorker::OnPulled(const std::shared_ptr<Pulling>& pulling, uint32_t
     state_->AppliedByOthers(key_, batch);
     return EndStep();
   }
-  On(world()->ComputingTime(), [this, batch] { Push(batch); });
+  On(world()->ComputingTime(), [this, batch, early = pulling->early] { Compute(batch, early); });
 }
 
 void SimulatedWorker::WaitOrAbandon(const std::shared_ptr<Pulling>& pulling) {
@@ -170,15 +172,43 @@ void SimulatedWorker::WaitOrAbandon(const std::shared_ptr<Pulling>& pulling) {
   ReturnBatch(pulling->batch);
 }
 
+bool SimulatedWorker::MayPullEarly(int64_t batch) const {
+  const int64_t begin = world()->job.UpdateBegin(batch);
+  return world()->job.replicated && begin > 0 &&
+         last_pushed_ == world()->job.UpdateBegin(begin - 1);
+}
+
+// If this generation is over, its requests are answered so, and nobody waits for the record.
+void SimulatedWorker::Compute(int64_t batch, bool early) {
+  last_pushed_ = world()->job.UpdateBegin(batch);
+  if (early) {
+    held_.insert(batch);
+    PushHeld();
+  } else {
+    Push(batch);
+  }
+  state_->StepEnded();
+  EndStep();
+}
+
+void SimulatedWorker::PushHeld() {
+  while (!held_.empty()) {
+    const int64_t batch = *held_.begin();
+    if (!open_pushes_.empty() && *open_pushes_.begin() < world()->job.UpdateBegin(batch)) return;
+    held_.erase(held_.begin());
+    Push(batch);
+  }
+}
+
 void SimulatedWorker::Push(int64_t batch) {
-  // If this generation is over, its requests are answered so, and nobody waits for the record.
-  ++open_pushes_;
+  open_pushes_.insert(batch);
   auto left = std::make_shared<uint32_t>(world()->job.blocks);
   for (uint32_t block = 0; block < world()->job.blocks; ++block) {
-    Ask(true, batch, block, [this, batch, left](parameters::BlockReply reply) {
+    const auto done = [this, batch, left](const parameters::BlockReply& reply) {
       if (reply.applied_before) ++world()->outcome.duplicates;
       if (--*left > 0) return;
-      --open_pushes_;
+      open_pushes_.erase(open_pushes_.find(batch));
+      PushHeld();
       world()->applied_at[world()->job.UpdateBegin(batch)] = world()->now();
       proto::BatchRecord record;
       record.set_batch(batch);
@@ -186,20 +216,17 @@ void SimulatedWorker::Push(int64_t batch) {
       record.set_loss(1);
       state_->Applied(key_, record);
       NextItem();
-    });
+    };
+    Ask({.batch = batch, .block = block, .is_push = true}, done);
   }
-  state_->StepEnded();
-  EndStep();
 }
 
-SimulatedWorker::RequestPtr SimulatedWorker::Ask(bool is_push, int64_t batch, uint32_t block,
+SimulatedWorker::RequestPtr SimulatedWorker::Ask(BlockRequest what,
                                                  std::function<void(parameters::BlockReply)> done) {
   auto request = std::make_shared<Request>();
+  static_cast<BlockRequest&>(*request) = what;
   request->instance = instance();
   request->generation = key_.generation;
-  request->batch = batch;
-  request->block = block;
-  request->is_push = is_push;
   request->done = std::move(done);
   requests_.insert(request);
   Transmit(request);
@@ -218,14 +245,13 @@ void SimulatedWorker::Transmit(const RequestPtr& request) {
         i > 0 ? absl::Microseconds(world()->Below(world()->Chance(0.3) ? 3'000'000 : 20'000))
               : absl::ZeroDuration();
     const auto serve = [this, request, buffered = request->buffered] {
-      PsOf(request->block)
-          ->Serve(request, buffered, incoming(), [this, request](parameters::BlockReply reply) {
-            OnAnswer(request, std::move(reply));
-          });
+      PsOf(*request)->Serve(
+          request, buffered, incoming(),
+          [this, request](parameters::BlockReply reply) { OnAnswer(request, std::move(reply)); });
     };
     const bool has_values = request->is_push && !request->buffered;
     world()->After(late, [this, request, has_values, serve] {
-      world()->Transfer(outgoing(), PsOf(request->block)->incoming(), has_values, serve);
+      world()->Transfer(outgoing(), PsOf(*request)->incoming(), has_values, serve);
     });
   }
   // Requests are not lost where times are known, and wait longer.
@@ -271,7 +297,9 @@ void SimulatedWorker::DropRequests() {
     request->done = nullptr;  // It may refer to the request.
   }
   requests_.clear();
-  open_pushes_ = 0;
+  open_pushes_.clear();
+  held_.clear();
+  last_pushed_ = -1;
 }
 
 }  // namespace cairn::schedules

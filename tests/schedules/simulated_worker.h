@@ -41,6 +41,7 @@ class SimulatedWorker final : public SimulatedProcess {
     };
     int64_t batch = 0;
     uint64_t generation = 0;
+    bool early = false;
     std::vector<Share> shares;  // By ps.
     std::vector<RequestPtr> requests;
     size_t replies = 0;
@@ -61,7 +62,11 @@ class SimulatedWorker final : public SimulatedProcess {
   void Step(const worker::WorkItem& item);
   void BeginStep(int64_t batch);
   void Pull(int64_t batch);
+  // Whether its last push will say that the values of the batch are visible.
+  bool MayPullEarly(int64_t batch) const;
+  void Compute(int64_t batch, bool early);
   void Push(int64_t batch);
+  void PushHeld();
   void EndStep();
   void ReturnBatch(int64_t batch);
   void SendPulls(const std::shared_ptr<Pulling>& pulling);
@@ -70,21 +75,25 @@ class SimulatedWorker final : public SimulatedProcess {
   void WaitOrAbandon(const std::shared_ptr<Pulling>& pulling);
 
   // ---- requests
-  RequestPtr Ask(bool is_push, int64_t batch, uint32_t block,
-                 std::function<void(parameters::BlockReply)> done);
+  RequestPtr Ask(BlockRequest what, std::function<void(parameters::BlockReply)> done);
   // Sends the request, and again until it is answered.
   void Transmit(const RequestPtr& request);
   void OnAnswer(const RequestPtr& request, parameters::BlockReply reply);
   void GenerationIsOver(uint64_t generation);
   void DropRequests();
-  SimulatedPs* PsOf(uint32_t block) { return &ps_[block % ps_.size()]; }
+  // An early pull is for the ps of the worker's process.
+  SimulatedPs* PsOf(const BlockRequest& request) {
+    return &ps_[(request.early ? index() : request.block) % ps_.size()];
+  }
 
   std::deque<SimulatedPs>& ps_;
   std::unique_ptr<worker::WorkState> state_;
   worker::JobKey key_;
-  bool busy_ = false;  // The trainer has an item.
-  int64_t open_pushes_ = 0;
-  std::set<RequestPtr> requests_;  // Without their last reply.
+  bool busy_ = false;                   // The trainer has an item.
+  std::multiset<int64_t> open_pushes_;  // Batches.
+  int64_t last_pushed_ = -1;            // The first batch of the last update with a push.
+  std::set<int64_t> held_;              // Batches that were computed on early values.
+  std::set<RequestPtr> requests_;       // Without their last reply.
 };
 
 }  // namespace cairn::schedules

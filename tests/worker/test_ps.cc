@@ -4,10 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "job/strategy.h"
 #include "nn/model.h"
 #include "parameters/blocks/job_layout.h"
 #include "parameters/initial_values.h"
 #include "parameters/job_blocks.h"
+#include "parameters/update_replicator.h"
 
 namespace cairn::worker {
 
@@ -34,16 +36,32 @@ TestPs::~TestPs() {
 
 std::string TestPs::address() const { return absl::StrCat("127.0.0.1:", server_->port()); }
 
-void TestPs::Restore(const proto::JobPlan& plan, uint64_t generation) {
+void TestPs::Restore(const proto::JobPlan& plan, uint64_t generation,
+                     const std::vector<std::string>& all) {
+  using parameters::JobLayout;
   const auto model = nn::Model::Create(plan.model());
   CAIRN_CHECK(model.ok());
-  auto layout = parameters::JobLayout::Create(plan, (*model)->variables(), index_);
+  const auto blocks = [&](JobLayout::Part part, const parameters::JobBlocks::Options& options) {
+    auto layout = JobLayout::Create(plan, (*model)->variables(), index_, part);
+    CAIRN_CHECK(layout.ok());
+    auto states = parameters::MakeInitialStates(**layout, nullptr, &pool_);
+    CAIRN_CHECK(states.ok());
+    return parameters::JobBlocks::Create(*layout, {generation, 0}, *std::move(states), &owners_,
+                                         &pool_, options);
+  };
+  parameters::JobBlocks::Options own = {.block = {.gradient_budget = &gradient_budget_}};
+  if (!job::KeepsReplicas(plan.job().strategy())) {
+    return store_.Install(blocks(JobLayout::Part::kOwned, own));
+  }
+  cluster::PsClientOptions others;
+  others.addresses = all;
+  others.cluster_id = kTestClusterId;
+  auto layout = JobLayout::Create(plan, (*model)->variables(), index_);
   CAIRN_CHECK(layout.ok());
-  auto states = parameters::MakeInitialStates(**layout, nullptr, &pool_);
-  CAIRN_CHECK(states.ok());
-  store_.Install(parameters::JobBlocks::Create(*layout, {generation, 0}, *std::move(states),
-                                               &owners_, &pool_,
-                                               {.block = {.gradient_budget = &gradient_budget_}}));
+  own.replicator =
+      std::make_shared<parameters::UpdateReplicator>(index_, *layout, generation, others);
+  store_.Install(blocks(JobLayout::Part::kOwned, own),
+                 blocks(JobLayout::Part::kReplicas, {.block = {.is_replica = true}}));
 }
 
 std::vector<float> TestPs::Values() {
@@ -57,8 +75,8 @@ std::vector<float> TestPs::Values() {
 TestCluster::TestCluster(const proto::JobPlan& plan, int64_t gradient_memory) {
   for (uint32_t i = 0; i < plan.partition().ps_count(); ++i) {
     ps.push_back(std::make_unique<TestPs>(i, gradient_memory));
-    ps.back()->Restore(plan, 1);
   }
+  for (const auto& one : ps) one->Restore(plan, 1, addresses());
   cluster::PsClientOptions options;
   options.addresses = addresses();
   options.cluster_id = kTestClusterId;

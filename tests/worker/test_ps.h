@@ -30,8 +30,11 @@ class TestPs {
   ~TestPs();
 
   std::string address() const;
-  // Loads the initial values of the plan's job under this generation.
-  void Restore(const proto::JobPlan& plan, uint64_t generation);
+  const std::shared_ptr<cluster::DataServer>& server() const { return server_; }
+  // Loads the initial values of the plan's job under this generation. `all`: the addresses of all
+  // ps, for a job with replicas.
+  void Restore(const proto::JobPlan& plan, uint64_t generation,
+               const std::vector<std::string>& all = {});
   parameters::ParameterStore& store() { return store_; }
   // The values of all blocks of the job, in order.
   std::vector<float> Values();
@@ -43,7 +46,7 @@ class TestPs {
   parameters::OwnerThreads owners_;
   parameters::ParameterStore store_;
   parameters::ParameterService service_;
-  std::unique_ptr<cluster::DataServer> server_;
+  std::shared_ptr<cluster::DataServer> server_;
 };
 
 // As many ps as the plan has, with its job in generation 1, and a client connected to them.

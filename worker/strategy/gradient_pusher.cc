@@ -43,11 +43,16 @@ void CopyScaled(float scale, absl::Span<const float> from, float* to) {
 // thread until End, and then to its requests in flight, which keep it alive.
 class GradientPusher::StepPush : public std::enable_shared_from_this<StepPush> {
  public:
-  StepPush(GradientPusher* pusher, int64_t batch, int64_t examples);
+  StepPush(GradientPusher* pusher, int64_t batch, int64_t examples, int64_t held_by);
 
   // As the pusher's.
   void Add(int variable, absl::Span<const float> gradient, float scale);
   void End(const proto::BatchRecord& record);
+
+  int64_t held_by() const { return held_by_; }
+  bool held() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(pusher_->mutex_) { return held_; }
+  // Sends its requests from now on, and those that waited. On the thread of the client.
+  void SendHeld();
 
  private:
   enum class Round { kGradients, kUpdate, kScales };
@@ -68,8 +73,9 @@ class GradientPusher::StepPush : public std::enable_shared_from_this<StepPush> {
   cluster::FramePiece PieceOf(const BlockTable::Block& block, absl::Span<const float> gradient,
                               float scale);
   void Flush(int ps);
-  // Sends a request that open_ counts already.
+  // Sends a request that open_ counts already, unless the step is held.
   void Send(Request request);
+  void SendNow(Request request);
   void OnReply(const Sent& sent, const absl::StatusOr<proto::PushReplyHeader>& reply);
   absl::Status TakeReply(const Sent& sent, const absl::StatusOr<proto::PushReplyHeader>& reply)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(pusher_->mutex_);
@@ -84,12 +90,16 @@ class GradientPusher::StepPush : public std::enable_shared_from_this<StepPush> {
   GradientPusher* const pusher_;
   const BlockTable& table_;
   const int64_t batch_;
+  const int64_t held_by_;
   int64_t examples_;
   bool answer_when_buffered_ = false;
   // The requests that are being filled, by ps, and the variables that were added to them.
   std::vector<Request> filling_;
   std::vector<bool> added_;
   proto::BatchRecord record_;
+
+  bool held_ ABSL_GUARDED_BY(pusher_->mutex_) = false;
+  std::vector<Request> waiting_ ABSL_GUARDED_BY(pusher_->mutex_);  // While it is held.
 
   // Null: gradients are not copied, or the copy is released.
   std::shared_ptr<Gradients> gradients_;
@@ -103,17 +113,20 @@ class GradientPusher::StepPush : public std::enable_shared_from_this<StepPush> {
   std::optional<ClippedUpdate> clipped_;
 };
 
-GradientPusher::StepPush::StepPush(GradientPusher* pusher, int64_t batch, int64_t examples)
+GradientPusher::StepPush::StepPush(GradientPusher* pusher, int64_t batch, int64_t examples,
+                                   int64_t held_by)
     : pusher_(pusher),
       table_(*pusher->table_),
       batch_(batch),
+      held_by_(held_by),
       examples_(examples),
       filling_(table_.ps_count()),
       added_(table_.variable_count()),
       gradients_(pusher->TakeCopy()),
       clipped_(pusher->options_.clipped_update) {
   MutexLock lock(&pusher_->mutex_);
-  ++pusher_->steps_;
+  held_ = pusher_->IsHeld(held_by);
+  pusher_->steps_.insert(batch);
   if (gradients_ == nullptr) return;
   // Decided once for a step, so that all of its requests are answered alike.
   answer_when_buffered_ = !pusher_->KeepsFewGradients();
@@ -178,6 +191,24 @@ void GradientPusher::StepPush::Flush(int ps) {
 }
 
 void GradientPusher::StepPush::Send(Request request) {
+  {
+    MutexLock lock(&pusher_->mutex_);
+    if (held_) return waiting_.push_back(std::move(request));
+  }
+  SendNow(std::move(request));
+}
+
+void GradientPusher::StepPush::SendHeld() {
+  std::vector<Request> requests;
+  {
+    MutexLock lock(&pusher_->mutex_);
+    held_ = false;
+    requests = std::exchange(waiting_, {});
+  }
+  for (Request& request : requests) SendNow(std::move(request));
+}
+
+void GradientPusher::StepPush::SendNow(Request request) {
   CAIRN_FAILPOINT("worker.push").IgnoreError();
   const Options& options = pusher_->options_;
   proto::PushHeader& header = request.header;
@@ -304,22 +335,17 @@ void GradientPusher::StepPush::SendRound(std::vector<Request> requests) {
     open_ = static_cast<int>(requests.size());
   }
   for (Request& request : requests) Send(std::move(request));
-  bool closing;
-  {
-    MutexLock lock(&pusher_->mutex_);
-    closing = pusher_->closing_;
-  }
-  // The pusher's destructor may have cancelled the group before these requests were sent.
-  if (closing) pusher_->client_->Cancel(pusher_->options_.group);
+  pusher_->CancelIfClosing();
 }
 
 void GradientPusher::StepPush::Finish(bool failed) {
   {
     MutexLock lock(&pusher_->mutex_);
-    --pusher_->steps_;
+    pusher_->steps_.erase(pusher_->steps_.find(batch_));
     pusher_->changed_.NotifyAll();
   }
   CAIRN_FAILPOINT("worker.applied").IgnoreError();
+  if (!failed) pusher_->SendHeld();
   // Without the lock: the callback takes the worker's.
   if (!failed) pusher_->options_.on_applied(record_);
 }
@@ -359,8 +385,34 @@ bool GradientPusher::KeepsFewGradients() {
   return keeping < std::min(kParkedStepsMax, copies_max_ / 2);
 }
 
-void GradientPusher::Begin(int64_t batch, int64_t examples) {
-  step_ = std::make_shared<StepPush>(this, batch, examples);
+void GradientPusher::Begin(int64_t batch, int64_t examples, int64_t held_by) {
+  step_ = std::make_shared<StepPush>(this, batch, examples, held_by);
+  MutexLock lock(&mutex_);
+  if (step_->held()) held_.push_back(step_);
+}
+
+void GradientPusher::SendHeld() {
+  std::vector<std::shared_ptr<StepPush>> free;
+  {
+    MutexLock lock(&mutex_);
+    const auto begin = std::stable_partition(
+        held_.begin(), held_.end(),
+        [this](const std::shared_ptr<StepPush>& step)
+            ABSL_NO_THREAD_SAFETY_ANALYSIS { return IsHeld(step->held_by()); });
+    free.assign(begin, held_.end());
+    held_.erase(begin, held_.end());
+  }
+  for (const std::shared_ptr<StepPush>& step : free) step->SendHeld();
+  if (!free.empty()) CancelIfClosing();
+}
+
+// The destructor may have cancelled the group before the last requests were sent.
+void GradientPusher::CancelIfClosing() {
+  {
+    MutexLock lock(&mutex_);
+    if (!closing_) return;
+  }
+  client_->Cancel(options_.group);
 }
 
 void GradientPusher::Add(int variable, absl::Span<const float> gradient, float scale) {
@@ -386,7 +438,8 @@ absl::StatusOr<bool> GradientPusher::WaitUntil(absl::FunctionRef<bool()> may_go_
 }
 
 absl::StatusOr<bool> GradientPusher::WaitForSteps(absl::FunctionRef<bool()> should_abandon) {
-  return WaitUntil([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return steps_ == 0; }, should_abandon);
+  return WaitUntil([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return steps_.empty(); },
+                   should_abandon);
 }
 
 absl::StatusOr<bool> GradientPusher::WaitForMemory(int64_t batch,

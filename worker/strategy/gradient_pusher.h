@@ -37,6 +37,9 @@ namespace cairn::worker {
 // then, which takes one round of requests. Once half of the budget is in use, steps ask the ps to
 // reply as soon as it has buffered the gradients, which frees the copy but takes a second round.
 //
+// A step that was computed on early values (ParameterServerStrategy) is held: none of its requests
+// is sent before all steps of the updates before are acknowledged.
+//
 // All methods belong to one thread, except Wake. Errors are sticky: after the first failed push no
 // batch is reported as applied, and status() and the waiting methods return the error.
 class GradientPusher {
@@ -75,7 +78,9 @@ class GradientPusher {
   // step: End pushes their blocks without data, so that the batch is recorded in their ledgers too.
   // A rejected batch has no gradient at all, and no examples: it does not count in the mean of a
   // synchronous update.
-  void Begin(int64_t batch, int64_t examples);
+  // The step is held as long as a step of a batch below `held_by` is not acknowledged; 0: it is
+  // not.
+  void Begin(int64_t batch, int64_t examples, int64_t held_by = 0);
   void Add(int variable, absl::Span<const float> gradient, float scale = 1);
   void End(const proto::BatchRecord& record);
 
@@ -100,6 +105,11 @@ class GradientPusher {
   // Null if gradients are not copied.
   std::shared_ptr<Gradients> TakeCopy();
   bool KeepsFewGradients() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsHeld(int64_t held_by) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !steps_.empty() && *steps_.begin() < held_by;
+  }
+  void SendHeld();
+  void CancelIfClosing();
   absl::StatusOr<bool> WaitUntil(absl::FunctionRef<bool()> may_go_on,
                                  absl::FunctionRef<bool()> should_abandon);
 
@@ -114,7 +124,8 @@ class GradientPusher {
   Mutex mutex_;
   ConditionVariable changed_;
   int calls_ ABSL_GUARDED_BY(mutex_) = 0;  // Requests in flight, until their callback returns.
-  int steps_ ABSL_GUARDED_BY(mutex_) = 0;  // Steps that are not acknowledged.
+  std::multiset<int64_t> steps_ ABSL_GUARDED_BY(mutex_);  // Batches that are not acknowledged.
+  std::vector<std::shared_ptr<StepPush>> held_ ABSL_GUARDED_BY(mutex_);
   std::multiset<int64_t> keeping_ ABSL_GUARDED_BY(mutex_);  // Batches that keep their gradients.
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;

@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cluster/partition_map.h"
 #include "common/failpoint.h"
 #include "common/span_recorder.h"
 #include "common/status_macros.h"
 #include "job/job_plan.h"
+#include "job/strategy.h"
 #include "worker/step_phase.h"
 #include "worker/strategy/clipped_update.h"
 
@@ -18,6 +20,20 @@ namespace {
 // Pulls and pushes are cancelled apart: abandoning a pull must not cancel pushes in flight.
 constexpr cluster::PsClient::Group kPullGroup = 1;
 constexpr cluster::PsClient::Group kPushGroup = 2;
+
+// None unless the ps of this process has a replica of each block that it does not own.
+std::vector<BlockTable::Request> EarlyRequests(const proto::JobPlan& plan, const BlockTable& table,
+                                               const cluster::PsClient& client) {
+  const int own = client.own_ps();
+  const std::vector<uint32_t> members = cluster::MembersOf(plan.partition());
+  if (!job::KeepsReplicas(plan.job().strategy()) || client.ps_count() < 2 ||
+      std::find(members.begin(), members.end(), static_cast<uint32_t>(own)) == members.end()) {
+    return {};
+  }
+  std::vector<BlockTable::Request> requests = table.pushed();
+  for (BlockTable::Request& request : requests) request.ps = own;
+  return requests;
+}
 
 }  // namespace
 
@@ -35,6 +51,7 @@ ParameterServerStrategy::ParameterServerStrategy(const proto::JobPlan& plan, uin
       table_(std::move(table)),
       executor_(executor),
       clipper_(job::ClipsUpdateNorms(plan) ? nn::GradientClip() : clip, &model, executor),
+      early_requests_(EarlyRequests(plan, table_, *client)),
       client_(std::move(client)),
       puller_(client_.get(), &table_, kPullGroup),
       pusher_(client_.get(), &table_,
@@ -98,7 +115,13 @@ absl::StatusOr<Strategy::StepStatus> ParameterServerStrategy::BeginStep(
 
 // With the first gradient, because a step whose gradients are not finite may end without a push.
 void ParameterServerStrategy::BeginPush() {
-  if (!std::exchange(pushes_, true)) pusher_.Begin(step_.batch, step_.examples);
+  if (std::exchange(pushes_, true)) return;
+  pusher_.Begin(step_.batch, step_.examples, early_ ? numbers_.BatchesOf(update_).first : 0);
+}
+
+// The acknowledgement of the worker's own push will say that the last update is applied.
+bool ParameterServerStrategy::MayPullEarly(int64_t update) const {
+  return !early_requests_.empty() && has_frozen_ && update > 0 && last_pushed_ == update - 1;
 }
 
 absl::StatusOr<Strategy::StepStatus> ParameterServerStrategy::RefreshValues(
@@ -125,7 +148,9 @@ absl::StatusOr<Strategy::StepStatus> ParameterServerStrategy::Pull(
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.pull"));
   proto::PullHeader header = NewPullHeader();
   header.set_batch(batch);
-  const auto& requests = has_frozen_ ? table_.pushed() : table_.all();
+  early_ = MayPullEarly(numbers_.UpdateOf(batch));
+  header.set_early(early_);
+  const auto& requests = early_ ? early_requests_ : has_frozen_ ? table_.pushed() : table_.all();
   // A pull that ends early leaves values of different versions behind.
   has_values_ = false;
   CAIRN_ASSIGN_OR_RETURN(
@@ -188,6 +213,7 @@ absl::Status ParameterServerStrategy::EndStep(const proto::BatchRecord& record) 
   // The replies to a push without gradients bring no values, so others' updates would be missing.
   if (record.rejected() && mode_ == Mode::kAsynchronous) has_values_ = false;
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.end_step"));
+  if (mode_ == Mode::kSynchronous) last_pushed_ = numbers_.UpdateOf(step_.batch);
   pusher_.End(record);
   CAIRN_FAILPOINT("worker.pushed").IgnoreError();
   return absl::OkStatus();

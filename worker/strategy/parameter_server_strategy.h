@@ -34,6 +34,11 @@ namespace cairn::worker {
 //   synchronous         One pull for each update. Steps of one update follow each other without
 //                       waiting for acknowledgements, which come when the update is complete.
 //
+// In a replicated job the ps of this process has all values, and has them before the update counts
+// as applied. A worker with a step in the last update pulls these early values. Its next gradients
+// are held back until it knows from the acknowledgement that the update is applied: the ps rely on
+// it that nobody pushes for an update before the last one is applied on all blocks.
+//
 // If the norm of synchronous updates is clipped, the pusher does that together with the ps.
 // Threads and errors as Strategy's.
 class ParameterServerStrategy final : public Strategy {
@@ -69,12 +74,11 @@ class ParameterServerStrategy final : public Strategy {
                                            absl::FunctionRef<bool()> should_abandon);
   void BeginPush();
   absl::StatusOr<StepStatus> Pull(int64_t batch, absl::FunctionRef<bool()> should_abandon);
+  bool MayPullEarly(int64_t update) const;
   proto::PullHeader NewPullHeader() const;
   // The memory for a block's values in an executor.
   absl::Span<float> ValuesIn(nn::Executor* executor, uint32_t block) const;
   GradientPusher::Destination DestinationOfReplies();
-  // The index of the update that a batch belongs to. Updates do not extend over the end of an
-  // epoch.
 
   const Mode mode_;
   const uint64_t job_id_;
@@ -83,6 +87,8 @@ class ParameterServerStrategy final : public Strategy {
   const BlockTable table_;
   nn::Executor* const executor_;
   const GradientClipper clipper_;  // Does nothing if the norms of updates are clipped.
+  // To the ps of this process; empty: it has no early values.
+  const std::vector<BlockTable::Request> early_requests_;
 
   Step step_;
   bool pushes_ = false;  // The pusher has begun this step.
@@ -93,6 +99,8 @@ class ParameterServerStrategy final : public Strategy {
   // Whether the executor has values; in synchronous mode those that `update_` starts from.
   bool has_values_ = false;
   int64_t update_ = 0;
+  bool early_ = false;        // Of these values.
+  int64_t last_pushed_ = -1;  // The update of the last step that was pushed.
 
   const std::shared_ptr<cluster::PsClient> client_;
   // Destroyed before the client: they wait for their requests.

@@ -34,10 +34,11 @@ class BlockUnderTest {
   }
   ~BlockUnderTest() { block_->Close(absl::UnavailableError("the test ends")); }
 
-  Reply Pull(int64_t batch) {
+  Reply Pull(int64_t batch, bool early = false) {
     auto reply = std::make_shared<std::optional<BlockReply>>();
     ParkedPulls::Pull pull;
     pull.batch = batch;
+    pull.early = early;
     pull.done = [reply](BlockReply answer) {
       EXPECT_FALSE(reply->has_value()) << "answered twice";
       *reply = std::move(answer);
@@ -523,6 +524,34 @@ TEST(Block, AnUpdateIsSeenWhenItsReplicasHaveIt) {
   EXPECT_FALSE(block->Replicas().previous.has_value());
 }
 
+TEST(Block, AnEarlyPullGetsWhatIsOnTheWayToTheReplicas) {
+  Passed passed;
+  BlockUnderTest block(Synchronous(2), "hidden/kernel", passed.Options());
+  const Reply early = block.Pull(2, /*early=*/true);
+  const Reply visible = block.Pull(2);
+  block.Push(0, -3);
+  block->ComputeAhead();
+  EXPECT_FALSE(early->has_value());
+  block.Push(1, -5);
+  EXPECT_FALSE(early->has_value());
+  block->ComputeAhead();
+  ASSERT_TRUE(early->has_value());
+  EXPECT_EQ(ValueIn(early), 4);
+  EXPECT_EQ(early->value().version, 1);
+  EXPECT_EQ(ValueIn(block.Pull(2, true)), 4);
+  // Nothing but early pulls of the next update sees it, a cut neither.
+  EXPECT_EQ(ValueIn(block.Pull(0, true)), 0);
+  EXPECT_EQ(ValueIn(block.Pull(1)), 0);
+  EXPECT_FALSE(block.Pull(4, true)->has_value() || visible->has_value());
+  EXPECT_EQ(block->state().ledger.low_water(), 0);
+  EXPECT_EQ(block.value(), 0);
+  EXPECT_FALSE(block->Replicas().next.has_value());
+  block->Replicated(0, absl::OkStatus());
+  EXPECT_EQ(ValueIn(visible), 4);
+  EXPECT_EQ(block.value(), 4);
+  EXPECT_EQ(ValueIn(block.Pull(2, true)), 4);
+}
+
 TEST(Block, AnUpdateThatDoesNotReachItsReplicasIsPassedOnAgain) {
   Passed passed;
   BlockUnderTest block(Synchronous(1), "hidden/kernel", passed.Options());
@@ -553,6 +582,25 @@ TEST(Block, AClippedUpdateIsPassedOnWithItsScale) {
   EXPECT_EQ(block.value(), 1);
 }
 
+TEST(Block, AReplicaAnswersEarlyPulls) {
+  BlockUnderTest replica(Synchronous(2), "hidden/kernel", {.is_replica = true});
+  const auto receive = [&](int64_t batch, float gradient) {
+    return replica->Receive({0, batch, Filled(replica.pool(), replica.spec().count, gradient), 1});
+  };
+  EXPECT_EQ(ValueIn(replica.Pull(0, /*early=*/true)), 0);
+  const Reply next = replica.Pull(2, true);
+  const Reply later = replica.Pull(4, true);
+  ASSERT_TRUE(receive(0, -3).ok());
+  EXPECT_EQ(ValueIn(next), 3);
+  EXPECT_EQ(ValueIn(replica.Pull(1, true)), 0);
+  EXPECT_FALSE(later->has_value());
+  ASSERT_TRUE(receive(2, -5).ok());
+  EXPECT_EQ(ValueIn(later), 8);
+  EXPECT_EQ(ValueIn(replica.Pull(3, true)), 3);
+  // Its update is applied on all blocks, and the values before it are gone.
+  EXPECT_TRUE(replica.Pull(1, true)->value().applied_before);
+}
+
 TEST(Block, AReplicaIsOneUpdateBehind) {
   BlockUnderTest replica(Synchronous(2), "hidden/kernel", {.is_replica = true});
   const auto receive = [&](int64_t batch, float gradient) {
@@ -560,7 +608,8 @@ TEST(Block, AReplicaIsOneUpdateBehind) {
   };
   ASSERT_TRUE(receive(0, -3).ok());
   EXPECT_EQ(replica.value(), 0);
-  EXPECT_EQ(replica->Replicas().next->batch, 0);
+  EXPECT_EQ(replica->Replicas().next->values.data()[0], 3);
+  EXPECT_EQ(replica->Replicas().next->ledger.low_water(), 2);
   EXPECT_TRUE(receive(0, -3).ok());
   ASSERT_TRUE(receive(2, -5).ok());
   EXPECT_EQ(replica.value(), 3);

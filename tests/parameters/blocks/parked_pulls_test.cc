@@ -22,7 +22,7 @@ ParkedPulls::Pull PullOf(int64_t batch) {
 TEST(ParkedPulls, TakesReadyPullsInOrder) {
   ParkedPulls parked;
   for (const int64_t batch : {5, 2, 8, 1, 2}) parked.Park(PullOf(batch));
-  EXPECT_EQ(BatchesOf(parked.Take([](int64_t batch) { return batch < 3; })),
+  EXPECT_EQ(BatchesOf(parked.Take([](const ParkedPulls::Pull& pull) { return pull.batch < 3; })),
             (std::vector<int64_t>{2, 1, 2}));
   EXPECT_EQ(parked.size(), 2u);
   EXPECT_EQ(BatchesOf(parked.TakeAll()), (std::vector<int64_t>{5, 8}));
@@ -46,7 +46,8 @@ TEST(ParkedPulls, SweepsKeepItsSizeBelowTwiceTheWaitingPulls) {
   }
   // The clients of 50 of them are waiting.
   EXPECT_LE(most, 100u);
-  EXPECT_EQ(parked.Take([](int64_t batch) { return batch % 10 == 0; }).size(), 50u);
+  EXPECT_EQ(parked.Take([](const ParkedPulls::Pull& pull) { return pull.batch % 10 == 0; }).size(),
+            50u);
   parked.TakeAll();
 }
 

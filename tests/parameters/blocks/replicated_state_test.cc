@@ -19,7 +19,7 @@ class ReplicatedStateTest : public ::testing::Test {
     return layout_->blocks()[PositionOf(*layout_, "hidden/kernel")];
   }
   float ValueAt(int64_t version) {
-    const auto state = StateAt(*layout_, block(), replicas_, version, &pool_);
+    const auto state = StateAt(block(), replicas_, version);
     if (!state.ok()) return -1;
     EXPECT_EQ(state->ledger, PushLedger::AllBelow(version));
     return state->values.data()[0];
@@ -37,7 +37,7 @@ TEST_F(ReplicatedStateTest, AlwaysHasTheCurrentVersion) {
   EXPECT_EQ(Versions().lowest, 4);
   EXPECT_EQ(Versions().newest, 4);
   EXPECT_EQ(ValueAt(4), 2);
-  EXPECT_TRUE(absl::IsNotFound(StateAt(*layout_, block(), replicas_, 8, &pool_).status()));
+  EXPECT_TRUE(absl::IsNotFound(StateAt(block(), replicas_, 8).status()));
 }
 
 TEST_F(ReplicatedStateTest, AnOwnerHasTheStateBefore) {
@@ -48,25 +48,12 @@ TEST_F(ReplicatedStateTest, AnOwnerHasTheStateBefore) {
   EXPECT_EQ(ValueAt(4), 2);
 }
 
-// With SGD of rate 1, and here with the rate 3.
-TEST_F(ReplicatedStateTest, AReplicaHasTheNextUpdate) {
-  replicas_.next = ReducedBlock{0, 4, Filled(&pool_, block().count, -10), 0.5};
+TEST_F(ReplicatedStateTest, AReplicaHasTheStateAfterTheNextUpdate) {
+  replicas_.next = BlockState{Filled(&pool_, block().count, 7), {}, 2, PushLedger::AllBelow(8)};
   EXPECT_EQ(Versions().lowest, 4);
   EXPECT_EQ(Versions().newest, 8);
-  EXPECT_EQ(ValueAt(8), 7);
-  replicas_.next_rate = 3;
-  EXPECT_EQ(ValueAt(8), 17);
-  EXPECT_EQ(StateAt(*layout_, block(), replicas_, 8, &pool_)->version, 2);
-  // What is kept does not change.
   EXPECT_EQ(ValueAt(4), 2);
-}
-
-TEST_F(ReplicatedStateTest, AnUpdateWithoutGradientsOnlyMarksItsBatches) {
-  replicas_.state.ledger = PushLedger::AllBelow(8);
-  replicas_.next = ReducedBlock{0, 8, BlockBuffer(), 1};
-  EXPECT_EQ(Versions().newest, 10);
-  EXPECT_EQ(ValueAt(10), 2);
-  EXPECT_EQ(StateAt(*layout_, block(), replicas_, 10, &pool_)->version, 1);
+  EXPECT_EQ(ValueAt(8), 7);
 }
 
 TEST_F(ReplicatedStateTest, AFrozenBlockIsTheSameInAllVersions) {
@@ -76,7 +63,7 @@ TEST_F(ReplicatedStateTest, AFrozenBlockIsTheSameInAllVersions) {
   const VersionRange versions = VersionsOf(*layout_, frozen, replicas);
   EXPECT_EQ(versions.lowest, 0);
   EXPECT_EQ(versions.newest, 100);
-  EXPECT_EQ(StateAt(*layout_, frozen, replicas, 48, &pool_)->values.data()[0], 5);
+  EXPECT_EQ(StateAt(frozen, replicas, 48)->values.data()[0], 5);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST_F(ReplicaLoaderTest, AllBlocksComeFromAnotherMembersMemory) {
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     for (size_t position = 0; position < loaded->size(); ++position) {
       const BlockState& state = (*loaded)[position];
-      const BlockState expected = lost->Find(layout->blocks()[position].id, 4, &pool_)->state;
+      const BlockState expected = lost->Find(layout->blocks()[position].id, 4)->state;
       EXPECT_EQ(Values(state.values), Values(expected.values));
       EXPECT_EQ(state.version, expected.version);
       EXPECT_EQ(state.ledger, expected.ledger);

@@ -43,9 +43,9 @@ class GradientPusherTest : public ::testing::Test {
     return std::make_unique<GradientPusher>(cluster_.client.get(), &table_, options);
   }
 
-  void Step(GradientPusher* pusher, int64_t batch, bool with_gradient = true) {
+  void Step(GradientPusher* pusher, int64_t batch, bool with_gradient = true, int64_t held_by = 0) {
     std::vector<float> gradient(values_.size(), 1.0f);
-    pusher->Begin(batch, 4);
+    pusher->Begin(batch, 4, held_by);
     if (with_gradient) pusher->Add(0, gradient);
     // The caller may reuse its memory.
     gradient.assign(gradient.size(), 1e9f);
@@ -129,6 +129,34 @@ TEST_F(SynchronousPusherTest, AStepIsAcknowledgedWithItsUpdate) {
   EXPECT_TRUE(*pusher->WaitForSteps([] { return false; }));
   EXPECT_EQ(NextApplied() + NextApplied(), 1);
   ExpectValues(-1);
+}
+
+// The ps would refuse it: its update must not begin yet.
+TEST_F(SynchronousPusherTest, AHeldStepIsSentWhenThoseBeforeAreAcknowledged) {
+  const auto pusher = MakePusher();
+  Step(pusher.get(), 0);
+  Step(pusher.get(), 2, /*with_gradient=*/true, /*held_by=*/2);
+  // Not a batch of its own update holds a step.
+  Step(pusher.get(), 3, true, 2);
+  EXPECT_FALSE(*pusher->WaitForSteps([] { return true; }));
+  ExpectValues(0);
+  Step(pusher.get(), 1);
+  EXPECT_TRUE(*pusher->WaitForSteps([] { return false; }));
+  EXPECT_EQ(NextApplied() + NextApplied(), 1);
+  EXPECT_EQ(NextApplied() + NextApplied(), 5);
+  ExpectValues(-2);
+}
+
+TEST_F(SynchronousPusherTest, AHeldStepThatIsCancelledIsNotReported) {
+  auto pusher = MakePusher();
+  Step(pusher.get(), 0);
+  Step(pusher.get(), 2, /*with_gradient=*/true, /*held_by=*/2);
+  for (const auto& ps : cluster_.ps) {
+    while (ps->store().counters().pushes == 0) absl::SleepFor(absl::Milliseconds(1));
+  }
+  pusher.reset();
+  EXPECT_EQ(applied_.size(), 0u);
+  for (const auto& ps : cluster_.ps) EXPECT_EQ(ps->store().counters().pushes, 1);
 }
 
 TEST_F(SynchronousPusherTest, ACancelledStepIsNotReported) {

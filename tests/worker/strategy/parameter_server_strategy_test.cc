@@ -125,6 +125,43 @@ void ExpectAllValues(TestCluster* cluster, float value) {
   }
 }
 
+// Worker i is in the process of ps i. Each pull is a request for the blocks of one ps; early ones
+// are both for the worker's own.
+TEST(ParameterServerStrategyTest, AWorkerPullsFromTheReplicasOfItsProcess) {
+  constexpr int64_t kUpdates = 10;
+  proto::JobPlan plan = CountingPlan({.synchronous = true, .batches_per_update = 2});
+  plan.mutable_job()->mutable_strategy()->mutable_multi_worker_mirrored();
+  TestCluster cluster(plan);
+  std::vector<std::unique_ptr<TestWorker>> workers;
+  for (int i = 0; i < 2; ++i) {
+    cluster::PsClientOptions options;
+    options.addresses = cluster.addresses();
+    options.cluster_id = kTestClusterId;
+    options.own = {i, cluster.ps[i]->server()};
+    workers.push_back(
+        std::make_unique<TestWorker>(plan, std::make_shared<cluster::PsClient>(options)));
+  }
+  const auto step = [&](int worker, int64_t batch) {
+    EXPECT_EQ(OrDie(workers[worker]->Step(batch)), Strategy::StepStatus::kOk);
+    EXPECT_EQ(workers[worker]->value(), -static_cast<float>(batch / 2));
+  };
+  for (int64_t batch = 0; batch < 2 * kUpdates; ++batch) step(static_cast<int>(batch % 2), batch);
+  for (const auto& ps : cluster.ps) {
+    // No push of the workers can acknowledge the first values.
+    EXPECT_EQ(ps->store().counters().pulls, 2 + 2 * (kUpdates - 1));
+  }
+  // Nor those of an update that the second one has no batch of.
+  step(0, 2 * kUpdates);
+  step(0, 2 * kUpdates + 1);
+  step(0, 2 * kUpdates + 2);
+  step(1, 2 * kUpdates + 3);
+  workers[0]->WaitForApplied(kUpdates + 3);
+  workers[1]->WaitForApplied(kUpdates + 1);
+  ExpectAllValues(&cluster, -static_cast<float>(kUpdates + 2));
+  EXPECT_EQ(cluster.ps[0]->store().counters().pulls, 2 * kUpdates + 2 + 2 + 1);
+  EXPECT_EQ(cluster.ps[1]->store().counters().pulls, 2 * kUpdates + 1);
+}
+
 TEST(ParameterServerStrategyTest, AsynchronousBatchesOfTwoWorkersCountExactlyOnce) {
   const proto::JobPlan plan = CountingPlan({});
   TestCluster cluster(plan);
