@@ -50,7 +50,7 @@ class GradientPusher::StepPush : public std::enable_shared_from_this<StepPush> {
   void End(const proto::BatchRecord& record);
 
   int64_t held_by() const { return held_by_; }
-  bool held() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(pusher_->mutex_) { return held_; }
+  void Hold() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pusher_->mutex_) { held_ = true; }
   // Sends its requests from now on, and those that waited. On the thread of the client.
   void SendHeld();
 
@@ -125,7 +125,6 @@ GradientPusher::StepPush::StepPush(GradientPusher* pusher, int64_t batch, int64_
       gradients_(pusher->TakeCopy()),
       clipped_(pusher->options_.clipped_update) {
   MutexLock lock(&pusher_->mutex_);
-  held_ = pusher_->IsHeld(held_by);
   pusher_->steps_.insert(batch);
   if (gradients_ == nullptr) return;
   // Decided once for a step, so that all of its requests are answered alike.
@@ -387,8 +386,11 @@ bool GradientPusher::KeepsFewGradients() {
 
 void GradientPusher::Begin(int64_t batch, int64_t examples, int64_t held_by) {
   step_ = std::make_shared<StepPush>(this, batch, examples, held_by);
+  // Seen and noted at once: the acknowledgement that it waits for may come at any time.
   MutexLock lock(&mutex_);
-  if (step_->held()) held_.push_back(step_);
+  if (!IsHeld(held_by)) return;
+  step_->Hold();
+  held_.push_back(step_);
 }
 
 void GradientPusher::SendHeld() {

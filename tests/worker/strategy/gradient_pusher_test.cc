@@ -147,6 +147,29 @@ TEST_F(SynchronousPusherTest, AHeldStepIsSentWhenThoseBeforeAreAcknowledged) {
   ExpectValues(-2);
 }
 
+// Acknowledgements arrive at any moment while the next steps begin.
+class HeldStepsTest : public GradientPusherTest {
+ protected:
+  static constexpr int64_t kUpdates = 5000;
+  HeldStepsTest()
+      : GradientPusherTest({.rows = 4,
+                            .batches_per_epoch = kUpdates,
+                            .epochs = 1,
+                            .synchronous = true,
+                            .batches_per_update = 1}) {}
+};
+
+TEST_F(HeldStepsTest, NoneIsForgotten) {
+  const auto pusher = MakePusher();
+  for (int64_t batch = 0; batch < kUpdates; ++batch) {
+    Step(pusher.get(), batch, /*with_gradient=*/true, /*held_by=*/batch);
+    const absl::Time deadline = absl::Now() + absl::Seconds(20);
+    while (pusher->gradient_copies() > 1) ASSERT_LT(absl::Now(), deadline) << batch;
+  }
+  ASSERT_TRUE(*pusher->WaitForSteps([] { return false; }));
+  ExpectValues(-kUpdates);
+}
+
 TEST_F(SynchronousPusherTest, AHeldStepThatIsCancelledIsNotReported) {
   auto pusher = MakePusher();
   Step(pusher.get(), 0);
