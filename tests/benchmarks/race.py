@@ -43,6 +43,7 @@ from model_steps import MODELS as ARCHITECTURES, Program, model_file
 HERE = ROOT / "tests/benchmarks"
 # name: (optimizer and its learning rate, batches in the files)
 MODELS = {"mlp": ("adam:0.001", 64), "cnn_28x28": ("adam:0.001", 64),
+          "mlp_sgd": ("sgd:0.01", 64), "cnn_28x28_sgd": ("sgd:0.01", 64),
           "mobilenet_v2_96": ("sgd:0.01", 16), "resnet50_64": ("sgd:0.01", 16),
           "embedding": ("sgd:0.5", 64)}
 EMBEDDING = (256, HERE / "models/embedding.json")
@@ -59,6 +60,11 @@ WAYS = {
     "fit": (None, 0, 1, "TensorFlow", "Keras fit", 1.2),
     "torch": (None, 0, 1, "PyTorch 2", "PyTorch", 1.2),
 }
+# Of models that have another bar in a way.
+BARS = {("ddp", "mlp"): 1.4, ("ddp", "mlp_sgd"): 1.4,
+        ("ddp", "cnn_28x28"): 1.7, ("ddp", "cnn_28x28_sgd"): 1.7}
+# The ways in which a model takes part that another optimizer makes.
+WAYS_OF_SGD = ("multi_worker", "ddp", "mirrored")
 NULL_BAR = 2.0
 NEVER = 1000000
 WARM_UP_BATCHES = 20
@@ -74,7 +80,7 @@ def title_of(name, way):
     rule = "Adam" if MODELS[name][0].startswith("adam") else "SGD"
     who = f"{workers} worker{'s' * (workers > 1)}" + (", async" if ps else "")
     who = "1 process" if strategy is None else who
-    return f"{name}, {rule}: {who} ({way})"
+    return f"{name.removesuffix('_sgd')}, {rule}: {who} ({way})"
 
 
 def checked(side, answers, first_loss, parameters, others):
@@ -191,6 +197,7 @@ def start_original(way, python, file, optimizer, batch, threads, folder):
 def race(name, way, python, folder, rounds, seconds, with_profile):
     """A way's rows for one model."""
     strategy, ps, workers, _, beside, bar = WAYS[way]
+    bar = BARS.get((way, name), bar)
     optimizer = MODELS[name][0]
     batch, file = architecture(name, folder)
     threads = max(1, os.cpu_count() // workers)
@@ -237,6 +244,7 @@ def architecture(name, folder):
     """Its batch size, and the file of its layers."""
     if name == "embedding":
         return EMBEDDING
+    name = name.removesuffix("_sgd")
     return ARCHITECTURES[name][0], model_file(name, folder)
 
 
@@ -295,7 +303,7 @@ def main():
             subprocess.run([a_numpy, HERE / "race_data.py", file, str(MODELS[name][1]), str(batch),
                             folder], check=True)
             for way in chosen.ways:
-                if way != "null":
+                if way in WAYS and (way in WAYS_OF_SGD or not name.endswith("_sgd")):
                     or_skipped(title_of(name, way), race, name, way, found[WAYS[way][3]].python, folder,
                                chosen.rounds, chosen.seconds, chosen.profile)
     if "null" in chosen.ways:
