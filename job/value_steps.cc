@@ -131,12 +131,19 @@ absl::Status CheckPad(const std::string& path, const Step& step) {
   return BadField(path + ".value", spec.value(), " does not fit into float32");
 }
 
+absl::Status CheckInterpolation(const std::string& path, const std::string& interpolation) {
+  return CheckWord(path, interpolation, nn::ResizeMethodNames());
+}
+
+nn::ResizeMethod ResizeMethodOf(const std::string& interpolation) {
+  return nn::ResizeMethodNamed(interpolation).value_or(nn::ResizeMethod::kBilinear);
+}
+
 absl::Status CheckResize(const std::string& path, const Step& step) {
   const proto::ResizeStep& spec = step.resize();
   CAIRN_RETURN_IF_ERROR(CheckSize(path + ".size", spec.size()));
   if (spec.has_interpolation()) {
-    CAIRN_RETURN_IF_ERROR(
-        CheckWord(path + ".interpolation", spec.interpolation(), {"bilinear", "nearest"}));
+    CAIRN_RETURN_IF_ERROR(CheckInterpolation(path + ".interpolation", spec.interpolation()));
   }
   if (!spec.crop_to_aspect_ratio() || !spec.pad_to_aspect_ratio()) return absl::OkStatus();
   return BadField(path + ".pad_to_aspect_ratio",
@@ -289,7 +296,7 @@ proto::DataType RowType(const proto::DataSource& source, const nn::Signature& mo
 absl::StatusOr<DecodedSize> DecodedSizeOf(const proto::DataSource& source,
                                           const nn::Signature& model) {
   const proto::ImagesSource& images = source.images();
-  DecodedSize size{.is_nearest = images.interpolation() == "nearest",
+  DecodedSize size{.method = ResizeMethodOf(images.interpolation()),
                    .crops = images.crop_to_aspect_ratio(),
                    .pads = images.pad_to_aspect_ratio()};
   const std::vector<const Step*> steps = ValueStepsOf(source, model, 0);
@@ -298,7 +305,7 @@ absl::StatusOr<DecodedSize> DecodedSizeOf(const proto::DataSource& source,
     size.width = *images.image_size().rbegin();
   } else if (!steps.empty() && steps[0]->has_resize()) {
     const proto::ResizeStep& resize = steps[0]->resize();
-    size = {resize.size(0), *resize.size().rbegin(), resize.interpolation() == "nearest",
+    size = {resize.size(0), *resize.size().rbegin(), ResizeMethodOf(resize.interpolation()),
             resize.crop_to_aspect_ratio(), resize.pad_to_aspect_ratio()};
   } else if (const std::optional<nn::Shape> shape = RowShape(source, model, 0)) {
     size.height = (*shape)[0];

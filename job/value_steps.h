@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "nn/layers/resize_method.h"
 #include "nn/signature.h"
 #include "nn/tensor.h"
 #include "proto/job.pb.h"
@@ -35,6 +36,11 @@ absl::Status CheckHashing(const std::string& path, const proto::Hashing& hash, b
 // Checks that the steps name inputs of the model. `path` is the path of the source.
 absl::Status CheckValueStepsFitModel(const std::string& path, const proto::DataSource& source,
                                      const nn::Signature& model);
+
+// As CheckResize, of the field `interpolation` of any user.
+absl::Status CheckInterpolation(const std::string& path, const std::string& interpolation);
+// `interpolation` is valid, or empty for the default.
+nn::ResizeMethod ResizeMethodOf(const std::string& interpolation);
 
 bool ChangesValues(const proto::PipelineStep& step);
 // Whether the step draws random numbers in training.
@@ -64,7 +70,7 @@ proto::DataType RowType(const proto::DataSource& source, const nn::Signature& mo
 struct DecodedSize {
   int64_t height = 0;
   int64_t width = 0;
-  bool is_nearest = false;
+  nn::ResizeMethod method = nn::ResizeMethod::kBilinear;
   bool crops = false;  // To keep the aspect ratio.
   bool pads = false;
 };

@@ -254,6 +254,16 @@ class Preprocessing {
         "and prepare the inputs before"));
   }
 
+  // Resizing has two methods.
+  static absl::Status CheckMethod(nn::ResizeMethod method) {
+    using Method = nn::ResizeMethod;
+    if (method == Method::kBilinear || method == Method::kNearest) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the step \"resize\" of the pipeline has the interpolation \"", nn::NameOf(method),
+        "\", and its layer has \"bilinear\" and \"nearest\"; export without the flag and prepare "
+        "the inputs before"));
+  }
+
   // Adds the layer that does what the step does in inference.
   absl::Status AddStep(const std::string& input, const proto::PipelineStep& step,
                        const nn::Shape& shape) {
@@ -275,6 +285,7 @@ class Preprocessing {
         const proto::ResizeStep& resize = step.resize();
         if (resize.pad_to_aspect_ratio()) return NoLayer(step);
         CAIRN_RETURN_IF_ERROR(CheckImages(step, shape));
+        CAIRN_RETURN_IF_ERROR(CheckMethod(job::ResizeMethodOf(resize.interpolation())));
         auto& fields = *Append(input, "Resizing")->mutable_fields();
         fields["height"].set_number_value(static_cast<double>(resize.size(0)));
         fields["width"].set_number_value(static_cast<double>(*resize.size().rbegin()));

@@ -74,9 +74,8 @@ absl::Status CheckImages(const std::string& path, const proto::DataSource& sourc
     return Invalid(path, ".color_mode: \"", images.color_mode(),
                    "\" is not one of grayscale, rgb, rgba");
   }
-  const std::string& interpolation = images.interpolation();
-  if (images.has_interpolation() && interpolation != "bilinear" && interpolation != "nearest") {
-    return Invalid(path, ".interpolation: \"", interpolation, "\" is not one of bilinear, nearest");
+  if (images.has_interpolation()) {
+    CAIRN_RETURN_IF_ERROR(CheckInterpolation(path + ".interpolation", images.interpolation()));
   }
   if (images.crop_to_aspect_ratio() && images.pad_to_aspect_ratio()) {
     return Invalid(path,
@@ -136,9 +135,10 @@ absl::Status CheckModel(const std::string& path, const proto::DataSource& source
                    Plural(ModeNamed(images.color_mode())->channels, "channel"),
                    ", the model's input '", input.name, "' takes ", form->channels);
   }
-  if (input.spec.type == proto::INT32 && !size->is_nearest) {
-    return Invalid(path, ".interpolation: \"bilinear\" has fractions, the model's input '",
-                   input.name, "' takes whole numbers; set \"nearest\"");
+  if (input.spec.type == proto::INT32 && size->method != nn::ResizeMethod::kNearest) {
+    return Invalid(path, ".interpolation: \"", nn::NameOf(size->method),
+                   "\" has fractions, the model's input '", input.name,
+                   "' takes whole numbers; set \"nearest\"");
   }
   return absl::OkStatus();
 }

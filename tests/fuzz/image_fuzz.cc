@@ -1,6 +1,7 @@
 // JPEG and PNG images, decoded to all numbers of channels and resized.
 
 #include <cstdint>
+#include <string>
 
 #include "common/check.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -19,8 +20,8 @@ void CheckSizes(const worker::Image& image, int channels) {
   CAIRN_CHECK(image.height > 0 && image.width > 0 && image.height * image.width <= kPixels);
   CAIRN_CHECK(static_cast<int64_t>(image.pixels.size()) == image.height * image.width * channels);
   for (const Aspect aspect : {Aspect::kStretch, Aspect::kCrop, Aspect::kPad}) {
-    for (const bool is_nearest : {false, true}) {
-      const worker::ImageTarget target{5, 7, channels, is_nearest, aspect};
+    for (const std::string& name : nn::ResizeMethodNames()) {
+      const worker::ImageTarget target{5, 7, channels, *nn::ResizeMethodNamed(name), aspect};
       const worker::ResizedImage resized = worker::ResizeImage(image, target);
       const int64_t element = resized.is_float ? sizeof(float) : 1;
       CAIRN_CHECK(static_cast<int64_t>(resized.data.size()) == target.elements() * element);

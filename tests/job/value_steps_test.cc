@@ -56,7 +56,8 @@ TEST(ValueStepsTest, EveryMistakeIsNamedWithItsPath) {
       {R"({"resize": {}})", "resize.size: is missing; say height and width: [224, 224]"},
       {R"({"resize": {"size": [9, 0]}})", "resize.size: 0 is not from 1 to 65536"},
       {R"({"resize": {"size": [9], "interpolation": "cubic"}})",
-       "resize.interpolation: \"cubic\" is not one of bilinear, nearest"},
+       "resize.interpolation: \"cubic\" is not one of bilinear, nearest, bicubic, area, "
+       "lanczos3, lanczos5, gaussian, mitchellcubic"},
       {R"({"resize": {"size": [9], "cropToAspectRatio": true, "padToAspectRatio": true}})",
        "resize.pad_to_aspect_ratio: conflicts with \"crop_to_aspect_ratio\"; keep one of them"},
       {R"({"crop": {"size": [1, 2, 3]}})",

@@ -419,7 +419,7 @@ void ValuePipeline::Resize(size_t number, const std::vector<float>& from,
   target.height = spec.size(0);
   target.width = *spec.size().rbegin();
   target.channels = static_cast<int>(pixels.channels);
-  target.is_nearest = spec.interpolation() == "nearest";
+  target.method = job::ResizeMethodOf(spec.interpolation());
   if (spec.crop_to_aspect_ratio()) target.aspect = ImageTarget::Aspect::kCrop;
   if (spec.pad_to_aspect_ratio()) target.aspect = ImageTarget::Aspect::kPad;
   to->assign(pixels.images * target.elements(), 0.0f);

@@ -203,6 +203,18 @@ TEST(RawInputsTest, DeviationsThatANormalizationDoesNotDivideByAreRefused) {
   EXPECT_EQ(layer_of({1e-8}), "Rescaling");
 }
 
+TEST(RawInputsTest, AnInterpolationThatNoLayerHasIsRefused) {
+  proto::JobPlan plan = PlanOfShapes({5, 4, 1}, {3, 3, 1});
+  auto* const resize = plan.mutable_job()->mutable_train()->add_pipeline()->mutable_resize();
+  resize->add_size(3);
+  EXPECT_EQ(InputOf(plan), "5 4 1 ");
+  resize->set_interpolation("gaussian");
+  EXPECT_EQ(InputOf(plan),
+            "--with-preprocessing: the step \"resize\" of the pipeline has the interpolation "
+            "\"gaussian\", and its layer has \"bilinear\" and \"nearest\"; export without the flag "
+            "and prepare the inputs before");
+}
+
 TEST(RawInputsTest, ImagesOfAWindowOrWithoutChannelsAreRefused) {
   proto::JobPlan plan = PlanOfShapes({4, 4, 4}, {4, 3, 3});
   auto& pipeline = *plan.mutable_job()->mutable_train()->mutable_pipeline();

@@ -130,6 +130,24 @@ class Images(DataTest):
                 self.check_pixels("rgb", [33, 31], pad_to_aspect_ratio=True,
                                   interpolation=interpolation)
 
+    def test_interpolations(self):
+        """All of Keras's, to larger and smaller images, one of them with its size."""
+        folder = self.folder / "new"
+        folder.mkdir()
+        for height, width in [(31, 17), (9, 11), (60, 83), (1603, 1201), (31, 40), (1, 1)]:
+            photo = self.photo(height, width)
+            Image.merge("RGBA", (*photo.split(), photo.convert("L"))).save(
+                folder / f"{height}x{width}.png")
+        for interpolation in ["bicubic", "area", "lanczos3", "lanczos5", "gaussian",
+                              "mitchellcubic"]:
+            kinds = [("grayscale", {}), ("rgba", {"pad_to_aspect_ratio": True})]
+            # Keras resizes a crop only by its own operations.
+            if interpolation not in ["gaussian", "mitchellcubic"]:
+                kinds.append(("rgb", {"crop_to_aspect_ratio": True}))
+            for color_mode, fields in kinds:
+                with self.subTest(interpolation, **fields):
+                    self.check_pixels(color_mode, [31, 17], interpolation=interpolation, **fields)
+
     def write_classes(self, folder, classes, count):
         """Images whose class is the brightest color, of several sizes and kinds."""
         for number, name in enumerate(classes):

@@ -32,13 +32,13 @@ class Pipeline(DataTest):
         np.save(self.folder / "y.npy", np.zeros((len(x), size), "f"))
         return {"npy": {"features": "x.npy", "labels": "y.npy"}, "pipeline": steps, **fields}
 
-    def check(self, x, steps, expected, **fields):
+    def check(self, x, steps, expected, atol=1e-5, **fields):
         """Training takes the source, and predictions are the expected numbers."""
         expected = np.asarray(expected)
         size = int(np.prod(expected.shape[1:]))
         self.train(identity(expected.shape[1:]), self.source(x, size, steps, **fields))
         np.testing.assert_allclose(self.predict("x.npy").reshape(expected.shape), expected,
-                                   rtol=1e-6, atol=1e-5)
+                                   rtol=1e-6, atol=atol)
 
     def test_numbers(self):
         x = self.random.normal(0, 3, (12, 5, 3)).astype("f")
@@ -123,6 +123,11 @@ class Pipeline(DataTest):
                        {"flip": "horizontal"}], L.CenterCrop(4, 7)(resized))
         nearest = tf.image.resize(x, (20, 5), "nearest")
         self.check(x, [{"resize": {"size": [20, 5], "interpolation": "nearest"}}], nearest)
+        for name in ["bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic"]:
+            with self.subTest(name):
+                resized = tf.image.resize(x, (20, 5), name)
+                self.check(x, [{"resize": {"size": [20, 5], "interpolation": name}}], resized,
+                           atol=1e-3)
 
     def test_images_of_files(self):
         """Decoded to one size, cropped to another one."""

@@ -240,8 +240,9 @@ void FeatureEncoder::Finish(Target* target) {
     feature.count = nn::ElementCount(feature.shape);
     if (const auto form = job::ImageFormOf(feature.shape); IsImage(spec) && form.ok()) {
       // Between class numbers there is nothing to interpolate.
-      feature.image = ImageTarget{form->height, form->width, form->channels,
-                                  /*is_nearest=*/feature.label != nullptr};
+      feature.image = ImageTarget{
+          form->height, form->width, form->channels,
+          feature.label == nullptr ? nn::ResizeMethod::kBilinear : nn::ResizeMethod::kNearest};
     }
     feature.place = target->elements;
     const int64_t elements = feature.count * feature.width;

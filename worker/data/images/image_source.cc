@@ -78,7 +78,7 @@ class ImageRows {
       : files_(std::move(files)),
         fingerprints_(std::move(fingerprints)),
         target_(target),
-        row_bytes_(target.elements() * (target.is_nearest ? 1 : sizeof(float))),
+        row_bytes_(target.elements() * (target.is_nearest() ? 1 : sizeof(float))),
         storage_(std::move(storage)),
         spool_(std::move(spool)),
         kept_(files_.size()),
@@ -145,7 +145,7 @@ class ImageRows {
   }
 
   void Write(const ResizedImage& image, char* to) const {
-    if (image.is_float || target_.is_nearest) {
+    if (image.is_float || target_.is_nearest()) {
       std::memcpy(to, image.data.data(), row_bytes_);
       return;
     }
@@ -177,7 +177,7 @@ absl::StatusOr<ImageTarget> TargetOf(const ReadRequest& request) {
   target.height = size.height;
   target.width = size.width;
   target.channels = form.channels;
-  target.is_nearest = size.is_nearest;
+  target.method = size.method;
   if (size.crops) target.aspect = ImageTarget::Aspect::kCrop;
   if (size.pads) target.aspect = ImageTarget::Aspect::kPad;
   return target;
@@ -370,7 +370,7 @@ Array ImageArray(const std::string& name, const std::shared_ptr<ImageRows>& rows
   shape[0] = target.height;
   shape[1] = target.width;
   Array::Layout layout;
-  layout.type = target.is_nearest ? ElementType::kUint8 : ElementType::kFloat32;
+  layout.type = target.is_nearest() ? ElementType::kUint8 : ElementType::kFloat32;
   layout.row_shape = std::move(shape);
   return Array(FileBytes::Computed(name, rows->bytes(),
                                    [rows](uint64_t offset, size_t bytes, std::string* scratch) {

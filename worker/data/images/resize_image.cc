@@ -9,12 +9,8 @@
 namespace cairn::worker {
 namespace {
 
-// How an axis is resized: the pixels [start, start + extent) become the `output` pixels of the
-// target that begin at `place`.
-struct Axis {
-  int64_t start = 0;
-  int64_t extent = 0;
-  int64_t output = 0;
+// How an axis is resized: its output pixels begin at the pixel `place` of the target.
+struct Axis : nn::ResizedAxis {
   int64_t place = 0;
 };
 // Height and width.
@@ -28,7 +24,9 @@ Axes CropAxes(const Sizes& image, const Sizes& target) {
     const float wanted =
         static_cast<float>(image[1 - i] * target[i]) / static_cast<float>(target[1 - i]);
     const int64_t extent = std::clamp<int64_t>(static_cast<int64_t>(wanted), 1, image[i]);
-    axes[i] = {.start = (image[i] - extent) / 2, .extent = extent, .output = target[i]};
+    axes[i].start = (image[i] - extent) / 2;
+    axes[i].extent = extent;
+    axes[i].output = target[i];
   }
   return axes;
 }
@@ -57,7 +55,12 @@ Axes AxesOf(const Sizes& from, const ImageTarget& target) {
   const Sizes to = {target.height, target.width};
   if (target.aspect == ImageTarget::Aspect::kCrop) return CropAxes(from, to);
   if (target.aspect == ImageTarget::Aspect::kPad) return PadAxes(from, to);
-  return {Axis{.extent = from[0], .output = to[0]}, Axis{.extent = from[1], .output = to[1]}};
+  Axes axes;
+  for (int i = 0; i < 2; ++i) {
+    axes[i].extent = from[i];
+    axes[i].output = to[i];
+  }
+  return axes;
 }
 
 // The two pixels of an axis that an output pixel is between, and the weight of the second.
@@ -127,8 +130,11 @@ void InterpolateRow(const Pixels<T>& image, const Tap& row, const std::vector<Ta
   }
 }
 
-bool KeepsSizes(const Axes& axes) {
-  return axes[0].extent == axes[0].output && axes[1].extent == axes[1].output;
+// Whether the resized pixels are pixels of the image.
+bool CopiesPixels(const Axes& axes, nn::ResizeMethod method) {
+  if (method == nn::ResizeMethod::kNearest) return true;
+  return nn::KeepsImages(method) && axes[0].extent == axes[0].output &&
+         axes[1].extent == axes[1].output;
 }
 
 // Calls write(row, at) for each row that is not padding, with the offset of its first element.
@@ -156,6 +162,47 @@ void Interpolate(const Pixels<T>& image, const Axes& axes, const ImageTarget& ta
              [&](int64_t row, int64_t at) { InterpolateRow(image, rows[row], columns, out + at); });
 }
 
+// Adds weight * value to the sum of each element of a pixel or a row.
+template <typename T>
+void AddWeighted(const T* values, int64_t count, float weight, float* sums) {
+  for (int64_t i = 0; i < count; ++i) sums[i] += static_cast<float>(values[i]) * weight;
+}
+
+// Interpolates along the columns, then along the rows, as TensorFlow does.
+template <typename T>
+void InterpolateSpans(const Pixels<T>& image, const Axes& axes, const ImageTarget& target,
+                      float* out) {
+  const std::vector<nn::ResizeSpan> rows = nn::ResizeSpans(target.method, axes[0]);
+  const std::vector<nn::ResizeSpan> columns = nn::ResizeSpans(target.method, axes[1]);
+  const int64_t elements = image.width * image.channels;
+  std::vector<float> line;
+  ForEachRow(axes, target, [&](int64_t row, int64_t at) {
+    line.assign(elements, 0);
+    int64_t pixel = rows[row].first;
+    for (const float weight : rows[row].weights) {
+      AddWeighted(image.Row(pixel++), elements, weight, line.data());
+    }
+    float* sums = out + at;
+    for (const nn::ResizeSpan& column : columns) {
+      const float* value = line.data() + column.first * image.channels;
+      for (const float weight : column.weights) {
+        AddWeighted(value, image.channels, weight, sums);
+        value += image.channels;
+      }
+      sums += image.channels;
+    }
+  });
+}
+
+template <typename T>
+void Resize(const Pixels<T>& image, const Axes& axes, const ImageTarget& target, float* out) {
+  if (target.method == nn::ResizeMethod::kBilinear) {
+    Interpolate(image, axes, target, out);
+  } else {
+    InterpolateSpans(image, axes, target, out);
+  }
+}
+
 }  // namespace
 
 ResizedImage ResizeImage(const Image& image, const ImageTarget& target) {
@@ -163,10 +210,10 @@ ResizedImage ResizeImage(const Image& image, const ImageTarget& target) {
   const Pixels<unsigned char> pixels = {reinterpret_cast<const unsigned char*>(image.pixels.data()),
                                         image.height, image.width, image.channels};
   ResizedImage resized;
-  resized.is_float = !KeepsSizes(axes) && !target.is_nearest;
+  resized.is_float = !CopiesPixels(axes, target.method);
   if (resized.is_float) {
     resized.data.assign(target.elements() * sizeof(float), '\0');
-    Interpolate(pixels, axes, target, reinterpret_cast<float*>(resized.data.data()));
+    Resize(pixels, axes, target, reinterpret_cast<float*>(resized.data.data()));
   } else {
     resized.data.assign(target.elements(), '\0');
     CopyPixels(pixels, axes, target, reinterpret_cast<unsigned char*>(resized.data.data()));
@@ -178,10 +225,10 @@ void ResizeFloats(const float* pixels, int64_t height, int64_t width, const Imag
                   float* out) {
   const Axes axes = AxesOf({height, width}, target);
   const Pixels<float> image = {pixels, height, width, target.channels};
-  if (KeepsSizes(axes) || target.is_nearest) {
+  if (CopiesPixels(axes, target.method)) {
     CopyPixels(image, axes, target, out);
   } else {
-    Interpolate(image, axes, target, out);
+    Resize(image, axes, target, out);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "nn/layers/resize_method.h"
 #include "worker/data/images/image.h"
 
 namespace cairn::worker {
@@ -18,14 +19,16 @@ struct ImageTarget {
   int64_t height = 0;
   int64_t width = 0;
   int channels = 0;
-  bool is_nearest = false;  // Otherwise bilinear.
+  nn::ResizeMethod method = nn::ResizeMethod::kBilinear;
   Aspect aspect = Aspect::kStretch;
 
   int64_t elements() const { return height * width * channels; }
+  // Whether the pixels of a resized image are pixels of the image.
+  bool is_nearest() const { return method == nn::ResizeMethod::kNearest; }
 };
 
 // The elements of a resized image (height, width, channels), as bytes if all of them are whole
-// numbers because of the interpolation or because the size stays. Otherwise float32.
+// numbers because of the method or because the size stays. Otherwise float32.
 struct ResizedImage {
   bool is_float = false;
   std::string data;

@@ -8,6 +8,7 @@
 namespace cairn::worker {
 namespace {
 
+using nn::ResizeMethod;
 using Aspect = ImageTarget::Aspect;
 
 // An image of one channel whose pixel (y, x) is 10 y + x.
@@ -54,10 +55,23 @@ TEST(ResizeImageTest, BilinearHasHalfPixelCenters) {
 }
 
 TEST(ResizeImageTest, NearestKeepsPixels) {
-  EXPECT_EQ(Resized(Ramp(1, 5), {.height = 1, .width = 2, .channels = 1, .is_nearest = true}),
+  EXPECT_EQ(Resized(Ramp(1, 5),
+                    {.height = 1, .width = 2, .channels = 1, .method = ResizeMethod::kNearest}),
             (std::vector<float>{1, 3}));
-  EXPECT_EQ(Resized(Ramp(1, 2), {.height = 1, .width = 4, .channels = 1, .is_nearest = true}),
+  EXPECT_EQ(Resized(Ramp(1, 2),
+                    {.height = 1, .width = 4, .channels = 1, .method = ResizeMethod::kNearest}),
             (std::vector<float>{0, 0, 1, 1}));
+}
+
+TEST(ResizeImageTest, OtherMethodsWeightMorePixels) {
+  // As tf.image.resize. A gaussian changes an image of the size, too.
+  const ImageTarget area{.height = 1, .width = 3, .channels = 1, .method = ResizeMethod::kArea};
+  const std::vector<float> means = Resized(Ramp(3, 5), area);
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(means[i], std::vector({10.4, 12.0, 13.6})[i], 1e-5);
+  ImageTarget same{.height = 1, .width = 2, .channels = 1, .method = ResizeMethod::kBicubic};
+  EXPECT_FALSE(ResizeImage(Ramp(1, 2), same).is_float);
+  same.method = ResizeMethod::kGaussian;
+  EXPECT_NEAR(Resized(Ramp(1, 2), same)[0], 0.119203, 1e-6);
 }
 
 TEST(ResizeImageTest, TheMiddleIsCropped) {
