@@ -25,6 +25,13 @@ inline float FloatFromFloat16(uint16_t bits) {
   return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
+// A float16 in memory, which converts to its value.
+struct Float16 {
+  uint16_t bits = 0;
+
+  operator float() const { return FloatFromFloat16(bits); }  // NOLINT(google-explicit-constructor)
+};
+
 inline uint16_t Bfloat16FromFloat(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16 | 0x40U);

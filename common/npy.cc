@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/half.h"
 #include "common/status_macros.h"
 
 namespace cairn {
@@ -71,7 +72,7 @@ class LiteralReader {
 bool IsKnownType(char kind, int64_t item_bytes) {
   switch (kind) {
     case 'f':
-      return item_bytes == 4 || item_bytes == 8;
+      return item_bytes == 2 || item_bytes == 4 || item_bytes == 8;
     case 'i':
     case 'u':
       return item_bytes == 1 || item_bytes == 2 || item_bytes == 4 || item_bytes == 8;
@@ -90,8 +91,8 @@ absl::Status ReadType(LiteralReader* reader, NpyHeader* header) {
   if (descr.size() < 3 || !absl::SimpleAtoi(descr.substr(2), &item_bytes) ||
       !IsKnownType(descr[1], item_bytes)) {
     return Bad(absl::StrCat("type '", descr,
-                            "' is not one of float32, float64, (u)int8 to (u)int64, bool; convert "
-                            "it with numpy's astype"));
+                            "' is not one of float16, float32, float64, (u)int8 to (u)int64, bool; "
+                            "convert it with numpy's astype"));
   }
   header->big_endian = descr[0] == '>' && item_bytes > 1;
   header->kind = descr[1];
@@ -99,10 +100,10 @@ absl::Status ReadType(LiteralReader* reader, NpyHeader* header) {
   return absl::OkStatus();
 }
 
-absl::Status ReadOrder(LiteralReader* reader) {
+absl::Status ReadOrder(LiteralReader* reader, NpyHeader* header) {
   const std::string_view word = reader->TakeWord();
-  if (word == "False") return absl::OkStatus();
-  if (word == "True") return Bad("it is in Fortran order; save numpy.ascontiguousarray of it");
+  header->fortran_order = word == "True";
+  if (header->fortran_order || word == "False") return absl::OkStatus();
   return Bad("'fortran_order' is neither True nor False");
 }
 
@@ -132,7 +133,7 @@ absl::Status ReadEntry(LiteralReader* reader, NpyHeader* header, unsigned* seen)
   }
   *seen |= bit;
   if (bit == 1) return ReadType(reader, header);
-  if (bit == 2) return ReadOrder(reader);
+  if (bit == 2) return ReadOrder(reader, header);
   return ReadShape(reader, header);
 }
 
@@ -205,8 +206,9 @@ absl::Status VisitElements(const NpyHeader& header, std::string_view bytes, size
   }
   const bool is_signed = header.kind == 'i';
   if (header.kind == 'f') {
-    header.item_bytes == 4 ? VisitItems<float>(bytes, count, visit)
-                           : VisitItems<double>(bytes, count, visit);
+    header.item_bytes == 2   ? VisitItems<Float16>(bytes, count, visit)
+    : header.item_bytes == 4 ? VisitItems<float>(bytes, count, visit)
+                             : VisitItems<double>(bytes, count, visit);
   } else if (header.item_bytes == 1) {
     is_signed ? VisitItems<int8_t>(bytes, count, visit) : VisitItems<uint8_t>(bytes, count, visit);
   } else if (header.item_bytes == 2) {

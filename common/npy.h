@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
-// Reads and writes NumPy's .npy format: C-order arrays of fixed-size numbers, in either byte order.
+// Reads and writes NumPy's .npy format: arrays of fixed-size numbers, in either byte order.
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 
 namespace cairn {
@@ -25,6 +25,8 @@ struct NpyHeader {
   std::vector<int64_t> shape;  // No negative sizes; empty for a scalar.
   size_t data_offset = 0;      // Offset of the first element in the file.
   bool big_endian = false;     // Byte order of the elements; false for single bytes.
+  // The first axis changes fastest from one element of the file to the next, not the last one.
+  bool fortran_order = false;
 
   // 1 for a scalar. ParseNpyHeader guarantees that it fits an int64_t, and so does the size in
   // bytes.
@@ -35,10 +37,11 @@ struct NpyHeader {
 
 // Parses the header of a file of `file_bytes` bytes. `bytes` is the whole file or at least its
 // first kNpyHeaderBytesMax bytes. InvalidArgument, with the reason: not a .npy file, an element
-// type that NpyHeader does not list, Fortran order, or a shape that does not match the file's size.
+// type that NpyHeader does not list, or a shape that does not match the file's size.
 absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view bytes, uint64_t file_bytes);
 
-// Formats the header of a little-endian file. Ignores header.data_offset and header.big_endian.
+// Formats the header of a little-endian file in C order. Ignores data_offset, big_endian and
+// fortran_order.
 std::string FormatNpyHeader(const NpyHeader& header);
 
 // Reverses the bytes of each element. `bytes` contains whole elements.

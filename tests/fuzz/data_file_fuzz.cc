@@ -17,11 +17,8 @@
 namespace cairn::fuzz {
 namespace {
 
-using ReadArray = absl::StatusOr<worker::Array> (*)(std::shared_ptr<const worker::FileBytes>);
-
 // Returns whether the file is an array. If so, all of its rows must be readable.
-bool IsWhole(const std::shared_ptr<const worker::FileBytes>& file, ReadArray read) {
-  const absl::StatusOr<worker::Array> array = read(file);
+bool IsWhole(const absl::StatusOr<worker::Array>& array) {
   if (!array.ok()) return false;
   int64_t rows = 0;
   // Without rows, the size of a row is not checked against the file and may not fit into memory.
@@ -48,9 +45,9 @@ bool RunInput(std::string_view input) {
   worker::DataStorage storage({.memory_bytes = 1 << 20, .spool_bytes = 1 << 24});
   const auto contents = worker::LoadFile(file.path(), &storage);
   if (!contents.ok()) return false;
-  const bool is_idx = IsWhole(*contents, worker::ReadIdxFile);
-  const bool is_npy = IsWhole(*contents, worker::ReadNpyFile);
-  const bool is_cifar = IsWhole(*contents, ReadCifarImages);
+  const bool is_idx = IsWhole(worker::ReadIdxFile(*contents));
+  const bool is_npy = IsWhole(worker::ReadNpyFile(*contents, &storage));
+  const bool is_cifar = IsWhole(ReadCifarImages(*contents));
   return is_idx || is_npy || is_cifar;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/half.h"
 #include "common/status_macros.h"
 
 namespace cairn::worker {
@@ -23,9 +24,9 @@ struct TypeRow {
 };
 
 // In the order of ElementType.
-constexpr TypeRow kTypes[] = {{"bool", 1},  {"uint8", 1},   {"int8", 1},   {"uint16", 2},
-                              {"int16", 2}, {"uint32", 4},  {"int32", 4},  {"uint64", 8},
-                              {"int64", 8}, {"float32", 4}, {"float64", 8}};
+constexpr TypeRow kTypes[] = {{"bool", 1},  {"uint8", 1},   {"int8", 1},    {"uint16", 2},
+                              {"int16", 2}, {"uint32", 4},  {"int32", 4},   {"uint64", 8},
+                              {"int64", 8}, {"float16", 2}, {"float32", 4}, {"float64", 8}};
 
 const TypeRow& RowOf(ElementType type) { return kTypes[static_cast<int>(type)]; }
 
@@ -50,6 +51,8 @@ void WithType(ElementType type, Function function) {
       return function(uint64_t{});
     case ElementType::kInt64:
       return function(int64_t{});
+    case ElementType::kFloat16:
+      return function(Float16{});
     case ElementType::kFloat64:
       return function(double{});
     case ElementType::kFloat32:
@@ -85,6 +88,11 @@ T LoadBigEndian(const char* at) {
 }  // namespace
 
 int64_t ElementBytes(ElementType type) { return RowOf(type).bytes; }
+
+bool IsFloat(ElementType type) {
+  return type == ElementType::kFloat16 || type == ElementType::kFloat32 ||
+         type == ElementType::kFloat64;
+}
 
 const char* ElementName(ElementType type) { return RowOf(type).name; }
 

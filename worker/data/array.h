@@ -28,11 +28,13 @@ enum class ElementType {
   kInt32,
   kUint64,
   kInt64,
+  kFloat16,
   kFloat32,
   kFloat64,
 };
 
 int64_t ElementBytes(ElementType type);
+bool IsFloat(ElementType type);
 // NumPy's name of the type, such as "uint8".
 const char* ElementName(ElementType type);
 

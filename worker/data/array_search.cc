@@ -26,10 +26,6 @@ absl::StatusOr<std::optional<InvalidElement>> Find(const Array& array, IsWrong i
   return found;
 }
 
-bool IsFloat(ElementType type) {
-  return type == ElementType::kFloat32 || type == ElementType::kFloat64;
-}
-
 // Integer types all of whose values fit into int32.
 bool IsNarrow(ElementType type) {
   return !IsFloat(type) && type != ElementType::kUint32 && ElementBytes(type) <= 4;

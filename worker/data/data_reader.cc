@@ -96,7 +96,7 @@ absl::StatusOr<Array> ReadArrays(const std::vector<std::string>& files, ReadArra
       const std::vector<Array> arrays,
       ReadAll<Array>(files, [=](const std::string& path) -> absl::StatusOr<Array> {
         CAIRN_ASSIGN_OR_RETURN(auto file, LoadFile(path, storage));
-        return read(std::move(file));
+        return read(std::move(file), storage);
       }));
   Array all = arrays[0];
   for (size_t i = 1; i < arrays.size(); ++i) CAIRN_RETURN_IF_ERROR(Join(arrays[i], &all));

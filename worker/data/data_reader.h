@@ -160,8 +160,9 @@ absl::StatusOr<std::vector<T>> ReadAll(
 // Appends the rows of `next`. InvalidArgument: types or shapes differ.
 absl::Status Join(const Array& next, Array* all);
 
-// Reads one array from the contents of a file.
-using ReadArray = absl::StatusOr<Array> (*)(std::shared_ptr<const FileBytes> file);
+// Reads one array from the contents of a file. The storage has room for what is not read in place.
+using ReadArray = absl::StatusOr<Array> (*)(std::shared_ptr<const FileBytes> file,
+                                            DataStorage* storage);
 
 // Reads files with one array each, and joins them.
 absl::StatusOr<Array> ReadArrays(const std::vector<std::string>& files, ReadArray read,

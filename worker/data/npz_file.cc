@@ -147,7 +147,7 @@ absl::StatusOr<std::vector<Array>> ReadNpzArrays(const std::string& path,
     CAIRN_ASSIGN_OR_RETURN(
         std::shared_ptr<const FileBytes> bytes,
         ReadMember(absl::StrCat(path, ", array ", name), archive.get(), index, storage));
-    CAIRN_ASSIGN_OR_RETURN(arrays.emplace_back(), ReadNpyFile(std::move(bytes)));
+    CAIRN_ASSIGN_OR_RETURN(arrays.emplace_back(), ReadNpyFile(std::move(bytes), storage));
   }
   return arrays;
 }

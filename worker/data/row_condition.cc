@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/half.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
 #include "job/data_pipeline.h"
@@ -59,10 +60,13 @@ RowCondition::Literal RowCondition::LiteralOf(const job::RowFilter::Value& value
     literal.exact = std::strtold(value.text.c_str(), nullptr);
     literal.number = std::strtod(value.text.c_str(), nullptr);
   }
-  literal.float_number = literal.number;
-  // Beyond the float32 numbers a rounded one would compare in the same way.
+  literal.float_number = literal.half_number = literal.number;
+  // Beyond the numbers of a type a rounded one would compare in the same way.
   if (std::abs(literal.number) <= std::numeric_limits<float>::max()) {
-    literal.float_number = static_cast<double>(static_cast<float>(literal.number));
+    const auto number = static_cast<float>(literal.number);
+    const float half = FloatFromFloat16(Float16FromFloat(number));
+    literal.float_number = number;
+    if (std::isfinite(half)) literal.half_number = half;
   }
   return literal;
 }
@@ -153,7 +157,9 @@ absl::StatusOr<bool> RowCondition::Compare(const Term& term, const Literal& lite
     }
     order = Order(*number, literal.number);
   } else {
-    order = Order(value.number, value.kind == Kind::kFloat ? literal.float_number : literal.number);
+    order = Order(value.number, value.kind == Kind::kHalf    ? literal.half_number
+                                : value.kind == Kind::kFloat ? literal.float_number
+                                                             : literal.number);
   }
   switch (term.comparison) {
     case Comparison::kEqual:

@@ -26,6 +26,7 @@ class RowCondition {
     enum class Kind {
       kNull,
       kInt,
+      kHalf,   // A float16.
       kFloat,  // A float32.
       kDouble,
       kText,
@@ -33,7 +34,7 @@ class RowCondition {
     };
     Kind kind = Kind::kNull;
     int64_t whole = 0;
-    double number = 0;  // Of kFloat and kDouble.
+    double number = 0;  // Of kHalf, kFloat and kDouble.
     std::string_view text;
   };
 
@@ -57,6 +58,7 @@ class RowCondition {
     long double exact = 0;  // Has all numbers of 64 bits.
     double number = 0;
     double float_number = 0;  // Rounded to a float32.
+    double half_number = 0;   // Rounded to a float16.
   };
   struct Term {
     job::RowFilter::Kind kind = job::RowFilter::Kind::kAnd;

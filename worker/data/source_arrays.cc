@@ -94,8 +94,10 @@ absl::StatusOr<Element> FindElement(const std::string& column, const SourceArray
 absl::Status ReadElements(const Array& array, const std::vector<int64_t>& indices,
                           std::vector<RowCondition::Value>* values) {
   using Value = RowCondition::Value;
-  const bool is_float = array.type() == ElementType::kFloat32;
-  const bool is_whole = !is_float && array.type() != ElementType::kFloat64;
+  const Value::Kind float_kind = array.type() == ElementType::kFloat16   ? Value::Kind::kHalf
+                                 : array.type() == ElementType::kFloat32 ? Value::Kind::kFloat
+                                                                         : Value::Kind::kDouble;
+  const bool is_whole = !IsFloat(array.type());
   std::vector<double> numbers(array.elements());
   std::vector<int64_t> wholes(is_whole ? array.elements() : 0);
   return array.ForEachRow([&](int64_t row, const char* bytes) {
@@ -106,7 +108,7 @@ absl::Status ReadElements(const Array& array, const std::vector<int64_t>& indice
       if (index < 0) continue;
       Value& value = (*values)[row * indices.size() + i];
       value.number = numbers[index];
-      value.kind = is_float ? Value::Kind::kFloat : Value::Kind::kDouble;
+      value.kind = float_kind;
       // Not a uint64 of 2^63 or more.
       if (!is_whole || (wholes[index] < 0 && numbers[index] > 0)) continue;
       value.kind = Value::Kind::kInt;
@@ -180,11 +182,15 @@ absl::Status SelectRows(const proto::DataSource& source, bool needs_labels, Sour
   return absl::OkStatus();
 }
 
+absl::StatusOr<Array> ReadIdx(std::shared_ptr<const FileBytes> file, DataStorage* /*storage*/) {
+  return ReadIdxFile(std::move(file));
+}
+
 }  // namespace
 
 const std::vector<DataReader>& DataReaders() {
   static const auto* const readers = new std::vector<DataReader>{
-      {"idx", ReadArrayFiles<ReadIdxFile>},
+      {"idx", ReadArrayFiles<ReadIdx>},
       {"npy", ReadArrayFiles<ReadNpyFile>},
       {.name = "csv",
        .read = ReadCsv,

@@ -20,10 +20,6 @@ namespace {
 
 using Spec = proto::PipelineStep;
 
-bool IsInteger(ElementType type) {
-  return type != ElementType::kFloat32 && type != ElementType::kFloat64;
-}
-
 // The range of a type of whole numbers; none for float32.
 struct Range {
   const char* name;
@@ -113,9 +109,9 @@ bool TakesFloats(const Spec& spec) {
 
 // The largest absolute value that the rows have after `scale`.
 double LargestValue(const proto::DataSource& source, const Array& array, double scale) {
-  const double stored = source.has_images()       ? 255
-                        : IsInteger(array.type()) ? 0x1p64
-                                                  : std::numeric_limits<double>::infinity();
+  const double stored = source.has_images()      ? 255
+                        : !IsFloat(array.type()) ? 0x1p64
+                                                 : std::numeric_limits<double>::infinity();
   return stored * std::abs(scale);
 }
 
@@ -187,7 +183,9 @@ absl::StatusOr<ValuePipeline> ValuePipeline::Create(const proto::DataSource& sou
     if (job::TakesWholes(**spec) || (*spec)->has_cast()) begins_whole = true;
     if ((*spec)->has_normalize() || (*spec)->has_resize()) begins_whole = false;
   }
-  steps->begins_whole = begins_whole && array.type() != ElementType::kFloat32 && steps->scale == 1;
+  steps->begins_whole = begins_whole &&
+                        (!IsFloat(array.type()) || array.type() == ElementType::kFloat64) &&
+                        steps->scale == 1;
   steps->is_whole_input = steps->may_fail = is_whole_input;
   double most = LargestValue(source, array, steps->scale);
   for (const Spec* spec : specs) {

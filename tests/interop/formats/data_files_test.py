@@ -178,6 +178,41 @@ class DataFiles(DataTest):
                 self.assertAlmostEqual(self.evaluate(json.dumps(data)) /
                                        np.mean((x.astype("d") - y) ** 2), 1, delta=1e-5)
 
+    def test_halves_and_fortran_order(self):
+        """As NumPy reads them, also where it has a filter and weights."""
+        shape = (30, 3, 4)
+        x = self.random.normal(0, 1, shape).astype("f2")
+        x[:4, 0, 0] = [0.1, -0.0, 6e-8, 65504]
+        y = self.random.normal(0, 1, (30, 12)).astype(">f2")
+        weights = self.random.uniform(0, 1, 30).astype("f2")
+        kinds = {"half": x, "half_fortran": np.asfortranarray(x.astype(">f2")),
+                 "double_fortran": np.asfortranarray(x.astype("f8")),
+                 "bytes_fortran": np.asfortranarray(self.random.integers(0, 256, shape, dtype="u1"))}
+        np.savez_compressed(self.folder / "x.npz", y=np.asfortranarray(y), **kinds)
+        np.save(self.folder / "y.npy", np.asfortranarray(y))
+        np.save(self.folder / "weights.npy", weights)
+        for name, array in kinds.items():
+            np.save(self.folder / f"{name}.npy", array)
+            self.train(identity(shape[1:]),
+                       {"npy": {"features": f"{name}.npy", "labels": "y.npy"}})
+            np.testing.assert_allclose(self.predict(f"{name}.npy"),
+                                       array.reshape(30, 12).astype("f"), rtol=1e-7, atol=1e-20)
+            errors = np.mean((array.reshape(30, 12).astype("d") - y) ** 2, -1)
+            for data, losses in [
+                    ({"npz": {"files": "x.npz", "features": name, "labels": "y"}}, errors),
+                    ({"npy": {"features": f"{name}.npy", "labels": "y.npy"},
+                      "sample_weight": "weights.npy"}, errors * weights)]:
+                self.assertAlmostEqual(self.evaluate(json.dumps(data)) / np.mean(losses), 1,
+                                       delta=1e-4)
+        # A number is compared in the type of the array.
+        data = {"npy": {"features": "half.npy", "labels": "y.npy"},
+                "pipeline": [{"filter": "feature_0 = 0.1"}]}
+        kept = x[:, 0, 0] == np.float16(0.1)
+        self.assertEqual(kept.sum(), 1)
+        self.assertAlmostEqual(
+            self.evaluate(json.dumps(data)) /
+            np.mean((x.reshape(30, 12).astype("d") - y)[kept] ** 2), 1, delta=1e-4)
+
     def parquet_table(self, rows):
         random = self.random
         names = random.integers(0, 3, rows)

@@ -14,7 +14,8 @@ using cairn::testing::Raw;
 using ::testing::HasSubstr;
 
 absl::StatusOr<Array> Read(const std::string& name, const std::string& bytes) {
-  return ReadNpyFile(FileBytes::InMemory("/" + name, bytes));
+  DataStorage storage({});
+  return ReadNpyFile(FileBytes::InMemory("/" + name, bytes), &storage);
 }
 
 TEST(NpyFileTest, ReadsAllVersions) {
@@ -46,6 +47,8 @@ TEST(NpyFileTest, KeepsTheTypeOfTheFile) {
       {"<u4", Raw<uint32_t>({1}), ElementType::kUint32},
       {"<i8", Raw<int64_t>({1}), ElementType::kInt64},
       {"<u8", Raw<uint64_t>({1}), ElementType::kUint64},
+      {"<f2", std::string("\x00\x3c", 2), ElementType::kFloat16},
+      {">f2", std::string("\x3c\x00", 2), ElementType::kFloat16},
       {"<f4", Raw<float>({1}), ElementType::kFloat32},
       {"<f8", Raw<double>({1}), ElementType::kFloat64},
   };
@@ -72,6 +75,25 @@ TEST(NpyFileTest, ReadsBigEndianLikeLittleEndian) {
   EXPECT_EQ(out[1], -2);
 }
 
+TEST(NpyFileTest, RowsOfFortranOrderAreInCOrder) {
+  // numpy.asfortranarray(numpy.arange(12).reshape(2, 3, 2)).
+  const std::string data = Raw<int16_t>({0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11});
+  for (const uint64_t memory : {uint64_t{1} << 20, uint64_t{0}}) {  // In memory, and spooled.
+    DataStorage storage({.memory_bytes = memory, .spool_folder = ::testing::TempDir()});
+    const auto array = ReadNpyFile(
+        FileBytes::InMemory("f", NpyBytes("<i2", "(2, 3, 2)", data, 1, "True")), &storage);
+    ASSERT_TRUE(array.ok()) << array.status();
+    EXPECT_EQ(array->ToString(), "int16 (2, 3, 2)");
+    EXPECT_EQ(array->in_memory(), memory > 0);
+    for (int row = 0; row < 2; ++row) {
+      std::string scratch;
+      int32_t out[6];
+      array->RowToInts(*array->Row(row, &scratch), out);
+      for (int i = 0; i < 6; ++i) EXPECT_EQ(out[i], 6 * row + i);
+    }
+  }
+}
+
 TEST(NpyFileTest, EveryDefectIsNamedWithTheFile) {
   const std::string data = Raw<float>({1, 2});
   const std::string good = NpyBytes("<f4", "(2,)", data);
@@ -84,7 +106,7 @@ TEST(NpyFileTest, EveryDefectIsNamedWithTheFile) {
       {"cut.npy", good.substr(0, good.size() - 3), "needs 8 bytes of data, the file has 5"},
       {"long.npy", good + "x", "needs 8 bytes of data, the file has 9"},
       {"header.npy", good.substr(0, 40), "ends within its header"},
-      {"fortran.npy", NpyBytes("<f4", "(2,)", data, 1, "True"), "Fortran order"},
+      {"order.npy", NpyBytes("<f4", "(2,)", data, 1, "1"), "neither True nor False"},
       {"object.npy", NpyBytes("|O8", "(1,)", data), "type '|O8'"},
       {"scalar.npy", NpyBytes("<f8", "()", data), "a single number"},
       {"hollow.npy", NpyBytes("<f4", "(1099511627776, 0)", ""), "hold no numbers: float32"},

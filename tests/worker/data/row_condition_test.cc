@@ -15,6 +15,7 @@ using Kind = Value::Kind;
 
 Value Null() { return {}; }
 Value Int(int64_t value) { return {.kind = Kind::kInt, .whole = value}; }
+Value Half(float value) { return {.kind = Kind::kHalf, .number = value}; }
 Value Float(float value) { return {.kind = Kind::kFloat, .number = value}; }
 Value Double(double value) { return {.kind = Kind::kDouble, .number = value}; }
 Value Text(std::string_view text) { return {.kind = Kind::kText, .text = text}; }
@@ -57,6 +58,8 @@ TEST(RowConditionTest, TextsAreComparedByteByByte) {
 
 TEST(RowConditionTest, NumbersAreExactInTheTypeOfTheColumn) {
   EXPECT_EQ(Decided("x = 0.1", {Float(0.1f)}), "true");
+  EXPECT_EQ(Decided("x = 0.1", {Half(0.0999755859375f)}), "true");
+  EXPECT_EQ(Decided("x < 70000", {Half(std::numeric_limits<float>::infinity())}), "false");
   EXPECT_EQ(Decided("x = 0.1", {Double(0.1)}), "true");
   EXPECT_EQ(Decided("x = 0.1", {Field("0.1")}), "true");
   EXPECT_EQ(Decided("x = 0.1", {Double(0.1f)}), "false");

@@ -418,6 +418,7 @@ absl::Status FeatureEncoder::EncodeRaw(const Feature& feature, const FeatureValu
       return store(int64_t{});
     case ElementType::kFloat32:
       return store(float{});
+    case ElementType::kFloat16:  // No dtype has this name.
     case ElementType::kFloat64:
       break;
   }
