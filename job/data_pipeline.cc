@@ -135,23 +135,28 @@ absl::Status CheckPlace(const std::string& path, const proto::DataSource& source
   }
   if (!step.has_filter()) return absl::OkStatus();
   for (int i = 0; i < index; ++i) {
-    if (source.pipeline(i).has_filter()) continue;
-    return BadField(path, "stands after \"", KindOf(source.pipeline(i)).name,
-                    "\"; filters are the first steps of a pipeline");
+    const Step& before = source.pipeline(i);
+    if (before.has_window()) {
+      return BadField(path,
+                      "stands after \"window\", whose examples are several rows, and a filter is "
+                      "about one; put it before");
+    }
+    if (!ChangesValues(before)) continue;
+    return BadField(path, "stands after \"", KindOf(before).name,
+                    "\", and compares what the files have; put it before");
   }
-  if (!has_rows) {
-    return BadField(path, "is for columns, which ", format->name, " does not have");
+  if (has_rows) return absl::OkStatus();
+  return BadField(path, "is for columns, which ", format->name, " does not have");
+}
+
+// Checks the fields of a step.
+absl::Status CheckStep(const std::string& path, const proto::DataSource& source, int index) {
+  const Step& step = source.pipeline(index);
+  const std::string step_path = absl::StrCat(path, ".pipeline[", index, "]");
+  if (step.step_case() == Step::STEP_NOT_SET) {
+    return BadField(step_path, "has no step (", KindNames(), "); for example {\"take\": 1000}");
   }
-  if (!source.rows().empty()) {
-    return BadField(path,
-                    "conflicts with \"rows\", which come before the pipeline; use \"skip\" and "
-                    "\"take\" after the filter");
-  }
-  const bool is_read = format != nullptr && format->filters == RowFilters::kReader;
-  if (!is_read || source.sample_weight().empty()) return absl::OkStatus();
-  return BadField(path,
-                  "conflicts with \"sample_weight\", which has a weight for each row; keep one of "
-                  "them");
+  return KindOf(step).check(absl::StrCat(step_path, ".", KindOf(step).name), step);
 }
 
 }  // namespace
@@ -161,12 +166,9 @@ absl::Status CheckPipeline(const std::string& path, const proto::DataSource& sou
   for (int i = 0; i < source.pipeline_size(); ++i) {
     const Step& step = source.pipeline(i);
     const std::string step_path = absl::StrCat(path, ".pipeline[", i, "]");
-    if (step.step_case() == Step::STEP_NOT_SET) {
-      return BadField(step_path, "has no step (", KindNames(), "); for example {\"take\": 1000}");
-    }
+    CAIRN_RETURN_IF_ERROR(CheckStep(path, source, i));
     const StepKind& kind = KindOf(step);
     const std::string field_path = absl::StrCat(step_path, ".", kind.name);
-    CAIRN_RETURN_IF_ERROR(kind.check(field_path, step));
     CAIRN_RETURN_IF_ERROR(CheckPlace(field_path, source, i, format));
     const bool is_of_rows = kind.work == Work::kChooses || kind.work == Work::kWindow;
     if (is_of_rows && source.skip_damaged() > 0) {
@@ -227,21 +229,40 @@ std::optional<Window> WindowOf(const proto::DataSource& source) {
   return std::nullopt;
 }
 
-absl::StatusOr<std::optional<RowFilter>> FilterOf(const proto::DataSource& source) {
+absl::StatusOr<std::vector<RowFilter>> PipelineFiltersOf(const proto::DataSource& source) {
   std::vector<RowFilter> filters;
-  if (source.parquet().has_filter()) {
-    CAIRN_ASSIGN_OR_RETURN(filters.emplace_back(), ParseRowFilter(source.parquet().filter()));
-  }
   for (const Step& step : source.pipeline()) {
     if (!step.has_filter()) continue;
     CAIRN_ASSIGN_OR_RETURN(filters.emplace_back(), ParseRowFilter(step.filter()));
   }
-  if (filters.empty()) return std::optional<RowFilter>();
-  if (filters.size() == 1) return std::optional<RowFilter>(std::move(filters[0]));
+  return filters;
+}
+
+bool FiltersNeedAllRows(const proto::DataSource& source) {
+  bool counts = !source.rows().empty() || !source.sample_weight().empty();
+  for (const Step& step : source.pipeline()) {
+    if (step.has_filter() && counts) return true;
+    counts |= step.has_take() || step.has_skip() || step.has_shard();
+  }
+  return false;
+}
+
+std::optional<RowFilter> AllOf(std::vector<RowFilter> filters) {
+  if (filters.empty()) return std::nullopt;
+  if (filters.size() == 1) return std::move(filters[0]);
   RowFilter all;
   all.kind = RowFilter::Kind::kAnd;
   all.terms = std::move(filters);
-  return std::optional<RowFilter>(std::move(all));
+  return all;
+}
+
+absl::StatusOr<std::optional<RowFilter>> FilterOf(const proto::DataSource& source) {
+  CAIRN_ASSIGN_OR_RETURN(std::vector<RowFilter> filters, PipelineFiltersOf(source));
+  if (source.parquet().has_filter()) {
+    CAIRN_ASSIGN_OR_RETURN(RowFilter first, ParseRowFilter(source.parquet().filter()));
+    filters.insert(filters.begin(), std::move(first));
+  }
+  return AllOf(std::move(filters));
 }
 
 }  // namespace cairn::job

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -46,7 +47,16 @@ struct Window {
 // The window of the source's pipeline; none if it has none. CheckPipeline must have accepted it.
 std::optional<Window> WindowOf(const proto::DataSource& source);
 
-// The condition on a row that all filters of the source make together; none if it has no filter.
+// The filters of the pipeline, in its order.
+absl::StatusOr<std::vector<RowFilter>> PipelineFiltersOf(const proto::DataSource& source);
+
+// Whether `rows`, weights, or a step before a filter count the rows that a filter of the pipeline
+// leaves out. Otherwise a reader may leave them out before the rows get their numbers.
+bool FiltersNeedAllRows(const proto::DataSource& source);
+
+// The filters as one condition on a row; none if there are none.
+std::optional<RowFilter> AllOf(std::vector<RowFilter> filters);
+// The condition that all filters of the source make together, also that of ParquetSource.
 absl::StatusOr<std::optional<RowFilter>> FilterOf(const proto::DataSource& source);
 
 }  // namespace cairn::job

@@ -660,6 +660,8 @@ std::vector<proto::DataSource> SourcesOf(const proto::DataSource& source) {
 
 std::vector<PlacedSource> SurveyedSources(const proto::Job& job) {
   std::vector<PlacedSource> surveyed;
+  // Which rows of a part its columns are of depends on the filters of all parts before it.
+  if (FiltersNeedAllRows(job.train()) && !OpenColumns(job.train()).empty()) return surveyed;
   const auto add = [&surveyed](bool is_validation, const proto::DataSource& data) {
     const bool skips = absl::c_any_of(data.zip(), [](const proto::ZippedSource& zipped) {
       return zipped.source().skip_damaged() > 0;

@@ -69,8 +69,9 @@ struct PlacedSource {
   proto::DataSource source;
 };
 // Those whose files workers survey in parts: the divisible ones. The training data come first. One
-// worker reads zips that skip damaged records, and the sources of zips and mixtures that leave
-// columns open; the latter are refused.
+// worker reads zips that skip damaged records, training data that leave columns open and whose
+// filters need all rows, and the sources of zips and mixtures that leave columns open; those of
+// mixtures are refused.
 std::vector<PlacedSource> SurveyedSources(const proto::Job& job);
 // The columns that the source leaves open.
 std::vector<OpenColumn> OpenColumns(const proto::DataSource& source);

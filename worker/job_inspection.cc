@@ -184,7 +184,9 @@ class Inspection {
   // Empty: all rows are for training. Both must outlive it.
   static ChooseTrainingRows ChoiceOf(const proto::Job& job, const proto::DataSource& source) {
     if (!job::ChoosesRows(job, source)) return {};
-    return [&](int64_t rows) { return ChooseRows(job, source, rows); };
+    return [&](int64_t rows, const std::vector<int32_t>& passed) {
+      return ChooseRows(job, source, rows, passed);
+    };
   }
 
   static bool IsMeasured(const proto::DataSource& source) {
@@ -458,15 +460,16 @@ absl::StatusOr<proto::DataSearch> Search(const proto::Inspect& inspect, const Jo
   ChooseTrainingRows choose;
   if (search.is_count()) {
     // The reader needs not go on when it has told the number.
-    choose = [&](int64_t rows) -> absl::StatusOr<IsTrainingRow> {
+    choose = [&](int64_t rows, const std::vector<int32_t>&) -> absl::StatusOr<IsTrainingRow> {
       search.set_rows(rows);
       is_counted = true;
       return absl::CancelledError("the rows are counted");
     };
   } else if (inspect.has_rows()) {
-    choose = [&](int64_t) -> absl::StatusOr<IsTrainingRow> {
+    // A source whose filters need all rows is not searched in parts.
+    choose = [&](int64_t, const std::vector<int32_t>& passed) -> absl::StatusOr<IsTrainingRow> {
       CAIRN_ASSIGN_OR_RETURN(IsTrainingRow chosen,
-                             ChooseRows(inspect.job(), train, inspect.rows()));
+                             ChooseRows(inspect.job(), train, inspect.rows(), passed));
       return [chosen = std::move(chosen), before = inspect.rows_before()](int64_t row) {
         return chosen(before + row);
       };

@@ -100,9 +100,8 @@ absl::StatusOr<RowSplit> SplitRows(const proto::Job& job, int64_t rows) {
 }
 
 absl::StatusOr<IsTrainingRow> ChooseRows(const proto::Job& job, const proto::DataSource& source,
-                                         int64_t rows) {
-  CAIRN_ASSIGN_OR_RETURN(const RowSelection selection,
-                         RowSelection::Create(source, RowSelection(rows)));
+                                         int64_t rows, const std::vector<int32_t>& passed) {
+  CAIRN_ASSIGN_OR_RETURN(const RowSelection selection, RowSelection::Create(source, rows, passed));
   CAIRN_ASSIGN_OR_RETURN(const RowSplit split, SplitRows(job, selection.examples()));
   return [split, selection](int64_t row) {
     return selection.AnyExampleOf(row, [&](int64_t example) { return split.IsTraining(example); });

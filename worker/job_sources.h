@@ -41,7 +41,7 @@ absl::StatusOr<RowSplit> SplitRows(const proto::Job& job, int64_t rows);
 // As ChooseTrainingRows, for a source of the job. A row is for training if an example that contains
 // it is.
 absl::StatusOr<IsTrainingRow> ChooseRows(const proto::Job& job, const proto::DataSource& source,
-                                         int64_t rows);
+                                         int64_t rows, const std::vector<int32_t>& passed);
 
 // The job file's field of a source: "job field train.npy". The path alone could be taken for a file
 // name.

@@ -90,7 +90,7 @@ using Rows = std::set<int64_t>;
 // The rows by RowCondition; none if a value cannot be compared.
 std::optional<Rows> Expected(ParquetFile* file, const job::RowFilter& filter,
                              std::string_view folder_column) {
-  const worker::RowCondition condition(filter);
+  const worker::RowCondition condition({filter});
   std::vector<worker::FeatureEncoder::Wanted> wanted;
   for (const std::string& column : condition.columns()) {
     wanted.push_back({column, 2, /*is_names=*/column == folder_column});
@@ -105,9 +105,9 @@ std::optional<Rows> Expected(ParquetFile* file, const job::RowFilter& filter,
           if (!value) return absl::InvalidArgumentError("a list");
           values.push_back(*value);
         }
-        const auto is_true = condition.IsTrue(values);
-        is_comparable &= is_true.ok();
-        if (is_true.ok() && *is_true) rows.insert(row);
+        const auto passed = condition.Passed(values);
+        is_comparable &= passed.ok();
+        if (passed.ok() && *passed == 1) rows.insert(row);
         return absl::OkStatus();
       });
   return status.ok() && is_comparable ? std::optional(rows) : std::nullopt;

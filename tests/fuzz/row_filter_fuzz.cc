@@ -147,14 +147,14 @@ std::vector<std::vector<Value>> RowsFor(const std::vector<RowFilter::Value>& lit
 // "true", "false" or the error, of each row.
 std::vector<std::string> Decide(const RowFilter& filter, const std::vector<std::string>& columns,
                                 const std::vector<std::vector<Value>>& rows) {
-  const worker::RowCondition condition(filter);
+  const worker::RowCondition condition({filter});
   CAIRN_CHECK(condition.columns() == columns);
   std::vector<std::string> decisions;
   for (const auto& row : rows) {
-    const auto is_true = condition.IsTrue(row);
-    decisions.emplace_back(!is_true.ok() ? std::string(is_true.status().message())
-                           : *is_true    ? "true"
-                                         : "false");
+    const auto passed = condition.Passed(row);
+    decisions.emplace_back(!passed.ok()   ? std::string(passed.status().message())
+                           : *passed == 1 ? "true"
+                                          : "false");
   }
   return decisions;
 }

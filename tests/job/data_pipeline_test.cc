@@ -57,15 +57,20 @@ TEST(DataPipelineTest, EveryMistakeIsNamedWithItsPath) {
        "train.pipeline[0].window.label_offset: -1 is not from 0 to 2147483647"},
       {R"({"window": {"size": 2}}, {"window": {"size": 2}})",
        "train.pipeline[1].window: is the second window of the pipeline; keep one of them"},
-      {R"({"take": 5}, {"filter": "label = 1"})",
-       R"(train.pipeline[1].filter: stands after "take"; filters are the first steps of a pipeline)"},
+      {R"({"take": 5}, {"window": {"size": 2}}, {"filter": "label = 1"})",
+       R"(train.pipeline[2].filter: stands after "window", whose examples are several rows, and a )"
+       "filter is about one; put it before"},
+      {R"({"cast": "int32"}, {"filter": "label = 1"})",
+       R"(train.pipeline[1].filter: stands after "cast", and compares what the files have; put it )"
+       "before"},
       {R"({"filter": "label = "})",
        R"(train.pipeline[0].filter: "label = ", character 9: expected a number, a text in single )"
        "quotes, true or false; write conditions like year >= 2026 and country in ('de', 'fr')"},
   };
   for (const auto& [pipeline, message] : cases) EXPECT_EQ(ErrorOf(NpyOf(pipeline)), message);
   EXPECT_EQ(ErrorOf(NpyOf(R"({"filter": "label = 1"}, {"filter": "feature_0 > 2"}, {"skip": 0},
-      {"shard": {"numShards": 4, "index": 3}}, {"window": {"size": 3, "shift": 1}}, {"take": 9})")),
+      {"filter": "label = 2"}, {"cache": {}}, {"shard": {"numShards": 4, "index": 3}},
+      {"filter": "label = 3"}, {"window": {"size": 3, "shift": 1}}, {"take": 9})")),
             "");
 }
 
@@ -76,13 +81,6 @@ TEST(DataPipelineTest, StepsThatTheSourceDoesNotAllowAreNamed) {
   EXPECT_EQ(
       ErrorOf(SourceOf(R"({"text": {"files": ["x"]}, "pipeline": [{"window": {"size": 2}}]})")),
       "train.pipeline[0].window: is for rows of numbers, which text does not have");
-  EXPECT_EQ(
-      ErrorOf(SourceOf(R"({"csv": {"files": ["x"]}, "rows": [0, 5])" + filter)),
-      R"(train.pipeline[0].filter: conflicts with "rows", which come before the pipeline; use )"
-      R"("skip" and "take" after the filter)");
-  EXPECT_EQ(ErrorOf(SourceOf(R"({"csv": {"files": ["x"]}, "sampleWeight": ["w"])" + filter)),
-            R"(train.pipeline[0].filter: conflicts with "sample_weight", which has a weight for )"
-            "each row; keep one of them");
   EXPECT_EQ(
       ErrorOf(
           SourceOf(R"({"csv": {"files": ["x"]}, "skipDamaged": 3, "pipeline": [{"take": 5}]})")),
@@ -146,6 +144,22 @@ TEST(DataPipelineTest, WindowsAreTheFirstAxisOfTheModelsInputs) {
             "train.pipeline: has windows of 4 rows; the model's input 'in' takes (3, 2), whose "
             "first axis "
             "is not the rows of a window");
+}
+
+TEST(DataPipelineTest, FiltersNeedAllRowsThatAreCountedBeforeThem) {
+  EXPECT_FALSE(FiltersNeedAllRows(NpyOf(R"({"take": 4})")));
+  EXPECT_FALSE(
+      FiltersNeedAllRows(NpyOf(R"({"filter": "a > 1"}, {"filter": "a > 2"}, {"take": 4})")));
+  for (const char* const step :
+       {R"({"take": 4})", R"({"skip": 4})", R"({"shard": {"numShards": 4, "index": 3}})"}) {
+    EXPECT_TRUE(FiltersNeedAllRows(
+        NpyOf(std::string(R"({"filter": "a > 1"}, )") + step + R"(, {"filter": "a > 1"})")));
+  }
+  const std::string filter = R"(, "pipeline": [{"filter": "label = 1"}]})";
+  EXPECT_TRUE(FiltersNeedAllRows(SourceOf(R"({"csv": {"files": ["x"]}, "rows": [0, 5])" + filter)));
+  EXPECT_TRUE(
+      FiltersNeedAllRows(SourceOf(R"({"csv": {"files": ["x"]}, "sampleWeight": ["w"])" + filter)));
+  EXPECT_FALSE(FiltersNeedAllRows(SourceOf(R"({"parquet": {"filter": "a > 1"}, "rows": [0, 5]})")));
 }
 
 TEST(DataPipelineTest, AllFiltersOfASourceAreOne) {

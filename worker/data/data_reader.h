@@ -40,6 +40,10 @@ struct SourceArrays {
   std::vector<Array> inputs;  // In the order of the model's inputs.
   std::vector<Array> labels;  // In the order of the model's outputs; empty if not requested.
   std::optional<Array> weights;
+  // Of each row, the number of filters of the pipeline that are true before the first one that is
+  // not, as int32. Where one is not, the other arrays have zeros. None: the reader has left such
+  // rows out, or SelectRows finds them.
+  std::optional<Array> passed;
   // That were skipped, with their places as far as they are known.
   proto::DamagedRecords damaged;
   // The reader has checked the values: whole numbers, labels, and that they are finite.
@@ -85,9 +89,11 @@ struct ReadRequest {
   const PlannedFiles* planned = nullptr;
 };
 
-// Returns the rows of a source that are for training, if it has this number of rows.
+// Returns the rows of a source that are for training, if it has this number of rows. `passed` is
+// that of RowSelection::Create.
 using IsTrainingRow = std::function<bool(int64_t row)>;
-using ChooseTrainingRows = std::function<absl::StatusOr<IsTrainingRow>(int64_t rows)>;
+using ChooseTrainingRows =
+    std::function<absl::StatusOr<IsTrainingRow>(int64_t rows, const std::vector<int32_t>& passed)>;
 
 // The reader of a format of data files. Its rules are a job::DataFormat with the same name.
 struct DataReader {

@@ -73,14 +73,19 @@ SourceArrays ArraysOf(const EncodedLayouts& layouts) {
   SourceArrays arrays;
   arrays.checked = true;
   arrays.inputs.resize(layouts.inputs);
-  arrays.labels.resize(layouts.targets.size() - layouts.inputs);
+  arrays.labels.resize(layouts.targets.size() - layouts.inputs - (layouts.has_passed ? 1 : 0));
+  if (layouts.has_passed) arrays.passed.emplace();
   return arrays;
 }
 
 absl::Status AddRows(const EncodedLayouts& layouts, const EncodedFile& file, SourceArrays* all) {
-  for (int i = 0; i < static_cast<int>(layouts.targets.size()); ++i) {
-    Array& target = i < layouts.inputs ? all->inputs[i] : all->labels[i - layouts.inputs];
-    CAIRN_RETURN_IF_ERROR(Join(layouts.ArrayOf(i, file.rows[i], file.examples), &target));
+  std::vector<Array*> targets;
+  for (Array& input : all->inputs) targets.push_back(&input);
+  for (Array& label : all->labels) targets.push_back(&label);
+  if (all->passed) targets.push_back(&*all->passed);
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const int target = static_cast<int>(i);
+    CAIRN_RETURN_IF_ERROR(Join(layouts.ArrayOf(target, file.rows[i], file.examples), targets[i]));
   }
   return absl::OkStatus();
 }

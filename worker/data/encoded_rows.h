@@ -30,6 +30,7 @@ struct EncodedFile {
 struct EncodedLayouts {
   int inputs = 0;  // The first so many targets; the others are labels.
   std::vector<Array::Layout> targets;
+  bool has_passed = false;  // The last target is SourceArrays::passed.
 
   // The bytes of a row.
   int64_t row_bytes(int target) const;

@@ -39,13 +39,16 @@ std::optional<double> NumberIn(std::string_view field) {
 
 }  // namespace
 
-RowCondition::RowCondition(const job::RowFilter& filter) : term_(TermOf(filter)) {}
+RowCondition::RowCondition(const std::vector<job::RowFilter>& filters, bool needs_all_rows)
+    : needs_all_rows_(needs_all_rows) {
+  for (const job::RowFilter& filter : filters) filters_.push_back(TermOf(filter));
+}
 
 absl::StatusOr<std::shared_ptr<const RowCondition>> RowCondition::Of(
     const proto::DataSource& source) {
-  CAIRN_ASSIGN_OR_RETURN(const std::optional<job::RowFilter> filter, job::FilterOf(source));
-  if (!filter) return std::shared_ptr<const RowCondition>();
-  return std::make_shared<const RowCondition>(*filter);
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<job::RowFilter> filters, job::PipelineFiltersOf(source));
+  if (filters.empty()) return std::shared_ptr<const RowCondition>();
+  return std::make_shared<const RowCondition>(filters, job::FiltersNeedAllRows(source));
 }
 
 RowCondition::Literal RowCondition::LiteralOf(const job::RowFilter::Value& value) {
@@ -89,9 +92,12 @@ RowCondition::Term RowCondition::TermOf(const job::RowFilter& filter) {
   return term;
 }
 
-absl::StatusOr<bool> RowCondition::IsTrue(absl::Span<const Value> values) const {
-  CAIRN_ASSIGN_OR_RETURN(const Truth truth, Decide(term_, values));
-  return truth == Truth::kTrue;
+absl::StatusOr<int> RowCondition::Passed(absl::Span<const Value> values) const {
+  for (int i = 0; i < filters(); ++i) {
+    CAIRN_ASSIGN_OR_RETURN(const Truth truth, Decide(filters_[i], values));
+    if (truth != Truth::kTrue) return i;
+  }
+  return filters();
 }
 
 absl::StatusOr<RowCondition::Truth> RowCondition::Decide(const Term& term,

@@ -16,9 +16,10 @@
 
 namespace cairn::worker {
 
-// Decides whether a filter is true for a row. Numbers are compared as numbers of the column's type:
-// a float32 with the float32 that is nearest to the number in the filter. Texts are compared byte
-// by byte. A comparison with a null is neither true nor false, as in SQL. Immutable, thread-safe.
+// Decides which filters of a source are true for a row. Numbers are compared as numbers of the
+// column's type: a float32 with the float32 that is nearest to the number in the filter. Texts are
+// compared byte by byte. A comparison with a null is neither true nor false, as in SQL. Immutable,
+// thread-safe.
 class RowCondition {
  public:
   // The value of a column in a row.
@@ -38,16 +39,21 @@ class RowCondition {
     std::string_view text;
   };
 
-  explicit RowCondition(const job::RowFilter& filter);
-  // All filters of a source together; null if it has none.
+  // `needs_all_rows`: rows for which a filter is not true are left out later.
+  explicit RowCondition(const std::vector<job::RowFilter>& filters, bool needs_all_rows = false);
+  // The filters of a source's pipeline; null if it has none.
   static absl::StatusOr<std::shared_ptr<const RowCondition>> Of(const proto::DataSource& source);
 
-  // The columns of the filter, each once.
+  // The columns of the filters, each once.
   const std::vector<std::string>& columns() const { return columns_; }
+  // As job::FiltersNeedAllRows.
+  bool needs_all_rows() const { return needs_all_rows_; }
+  int filters() const { return static_cast<int>(filters_.size()); }
 
+  // The number of filters that are true before the first one that is not; filters() if all are.
   // `values` are in the order of columns(). InvalidArgument, with the name of the column: a value
   // cannot be compared.
-  absl::StatusOr<bool> IsTrue(absl::Span<const Value> values) const;
+  absl::StatusOr<int> Passed(absl::Span<const Value> values) const;
 
  private:
   enum class Truth { kFalse, kUnknown, kTrue };  // In this order, `and` is the least of all.
@@ -73,8 +79,9 @@ class RowCondition {
   absl::StatusOr<Truth> Decide(const Term& term, absl::Span<const Value> values) const;
   absl::StatusOr<bool> Compare(const Term& term, const Literal& literal, const Value& value) const;
 
+  const bool needs_all_rows_;
   std::vector<std::string> columns_;
-  Term term_;
+  std::vector<Term> filters_;
 };
 
 }  // namespace cairn::worker

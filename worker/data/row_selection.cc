@@ -51,6 +51,15 @@ void RowSelection::Shard(int64_t shards, int64_t index) {
   if (count_ > 1) step_ *= shards;
 }
 
+void RowSelection::Filter(const std::vector<int32_t>& passed, int filter) {
+  std::vector<int64_t> kept;
+  for (int64_t example = 0; example < count_; ++example) {
+    const int64_t row = RowOf(example);
+    if (passed[row] > filter) kept.push_back(row);
+  }
+  *this = RowSelection(std::move(kept));
+}
+
 // The rows of the window are examples of the steps before it, `step_` rows apart. A product is only
 // made if two such rows exist, so it is below their number.
 void RowSelection::Window(const proto::DataSource& source, bool has_labels) {
@@ -66,10 +75,11 @@ void RowSelection::Window(const proto::DataSource& source, bool has_labels) {
   if (count_ > 1) step_ *= window.shift;
 }
 
-absl::StatusOr<RowSelection> RowSelection::Create(const proto::DataSource& source, RowSelection all,
+absl::StatusOr<RowSelection> RowSelection::Create(const proto::DataSource& source, int64_t rows,
+                                                  const std::vector<int32_t>& passed,
                                                   bool has_labels) {
-  const int64_t rows = all.examples();
-  RowSelection result = std::move(all);
+  RowSelection result(rows);
+  int filters = 0;
   if (!source.rows().empty()) {
     CAIRN_RETURN_IF_ERROR(CheckRowsExist(source, rows));
     result.Skip(source.rows(0));
@@ -88,13 +98,20 @@ absl::StatusOr<RowSelection> RowSelection::Create(const proto::DataSource& sourc
       case proto::PipelineStep::kShard:
         result.Shard(step.shard().num_shards(), step.shard().index());
         break;
+      case proto::PipelineStep::kFilter:
+        if (!passed.empty()) result.Filter(passed, filters++);
+        break;
       case proto::PipelineStep::kWindow:
         result.Window(source, has_labels);
         break;
-      default:  // Of filters, and of steps that change values.
+      default:  // Of steps that change values.
         continue;
     }
     if (result.count_ > 0 || before == 0) continue;
+    if (step.has_filter()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"pipeline[", i, "]\": no row is left for which \"filter\" is true"));
+    }
     return absl::InvalidArgumentError(
         absl::StrCat("\"pipeline[", i, "].", job::NameOf(step), "\" leaves none of ", before,
                      step.has_window() ? " rows, which are fewer than a window and its label need"
@@ -142,6 +159,11 @@ RowSelection RowSelection::Rows() const {
 
 bool RowSelection::AnyExampleOf(int64_t row,
                                 absl::FunctionRef<bool(int64_t example)> is_wanted) const {
+  if (kept_ != nullptr) {
+    const auto at = std::lower_bound(kept_->begin(), kept_->end(), row);
+    if (at == kept_->end() || *at != row) return false;
+    row = at - kept_->begin();
+  }
   // The examples after the last one are skipped.
   const int64_t behind = row - begin_ - (count_ - 1) * step_;
   int64_t place = behind <= 0 ? 0 : (behind - 1) / stride_ + 1;

@@ -30,11 +30,13 @@ class RowSelection {
   // The rows [first, end).
   static RowSelection Range(int64_t first, int64_t end);
 
-  // Applies the `rows` of the source and the steps of its pipeline, except for filters, to the
-  // examples of `all`, which are its rows or those that its filters keep. With `has_labels` an
-  // example has a label, so that a window with a label behind the last row is left out.
-  // InvalidArgument: the rows do not exist, or no example is left.
-  static absl::StatusOr<RowSelection> Create(const proto::DataSource& source, RowSelection all,
+  // Applies the `rows` of the source and the steps of its pipeline to its rows. `passed` has, for
+  // each row, the number of filters that are true for it before the first one that is not. If it is
+  // empty, the rows that filters leave out are not among the rows. With `has_labels` an example has
+  // a label, so that a window with a label behind the last row is left out. InvalidArgument: the
+  // rows do not exist, or no example is left.
+  static absl::StatusOr<RowSelection> Create(const proto::DataSource& source, int64_t rows,
+                                             const std::vector<int32_t>& passed = {},
                                              bool has_labels = true);
 
   // The same examples without these, which are their numbers in ascending order. Not twice.
@@ -62,8 +64,7 @@ class RowSelection {
     return kept_ == nullptr && dropped_ == nullptr && size_ == 1 && (step_ == 1 || count_ == 1);
   }
 
-  // Whether an example that contains the row satisfies `is_wanted`. Not for kept rows, and not
-  // after Without.
+  // Whether an example that contains the row satisfies `is_wanted`. Not after Without.
   bool AnyExampleOf(int64_t row, absl::FunctionRef<bool(int64_t example)> is_wanted) const;
 
  private:
@@ -73,6 +74,8 @@ class RowSelection {
   void Take(int64_t examples);
   void Skip(int64_t examples);
   void Shard(int64_t shards, int64_t index);
+  // Keeps the rows that pass filter number `filter`. Not for windows.
+  void Filter(const std::vector<int32_t>& passed, int filter);
   void Window(const proto::DataSource& source, bool has_labels);
 
   std::shared_ptr<const std::vector<int64_t>> kept_;  // Null: all rows.

@@ -118,9 +118,9 @@ absl::Status ReadElements(const Array& array, const std::vector<int64_t>& indice
   });
 }
 
-// The rows for which the condition is true, in pieces that bound the memory. Reads each array once.
-absl::StatusOr<std::vector<int64_t>> KeptRows(const RowCondition& condition,
-                                              const SourceArrays& arrays, int64_t rows) {
+// SourceArrays::passed, in pieces that bound the memory. Reads each array once.
+absl::StatusOr<std::vector<int32_t>> PassedFilters(const RowCondition& condition,
+                                                   const SourceArrays& arrays, int64_t rows) {
   const size_t columns = condition.columns().size();
   const int64_t step = std::max<int64_t>(1, 1'000'000 / static_cast<int64_t>(columns));
   // For each array with columns: the element of each column, or -1 if it is in another array.
@@ -130,19 +130,33 @@ absl::StatusOr<std::vector<int64_t>> KeptRows(const RowCondition& condition,
     elements.try_emplace(element.array, columns, -1).first->second[i] = element.index;
   }
   std::vector<RowCondition::Value> values(std::min(step, rows) * columns);
-  std::vector<int64_t> kept;
+  std::vector<int32_t> passed;
   for (int64_t first = 0; first < rows; first += step) {
     const RowSelection piece = RowSelection::Range(first, std::min(rows, first + step));
     for (const auto& [array, indices] : elements) {
       CAIRN_RETURN_IF_ERROR(ReadElements(array->Select(piece), indices, &values));
     }
     for (int64_t row = 0; row < piece.examples(); ++row) {
-      CAIRN_ASSIGN_OR_RETURN(const bool is_true, condition.IsTrue(absl::MakeConstSpan(
-                                                     &values[row * columns], columns)));
-      if (is_true) kept.push_back(first + row);
+      CAIRN_ASSIGN_OR_RETURN(passed.emplace_back(), condition.Passed(absl::MakeConstSpan(
+                                                        &values[row * columns], columns)));
     }
   }
-  return kept;
+  return passed;
+}
+
+// Opens the files of the array, several in parallel.
+absl::StatusOr<std::vector<int32_t>> ReadPassed(const Array& array) {
+  constexpr int64_t kPieces = 64;
+  std::vector<int32_t> passed(array.rows());
+  CAIRN_RETURN_IF_ERROR(ReadInParallel(kPieces, [&](size_t i) {
+    const auto piece = static_cast<int64_t>(i);
+    return array.ForEachRow(array.FirstRowOf(piece, kPieces), array.FirstRowOf(piece + 1, kPieces),
+                            [&](int64_t row, const char* bytes) {
+                              array.RowToInts(bytes, &passed[row]);
+                              return absl::OkStatus();
+                            });
+  }));
+  return passed;
 }
 
 // Without `needs_labels` examples have no labels: those that a reader has returned are only for the
@@ -160,22 +174,24 @@ absl::Status SelectRows(const proto::DataSource& source, bool needs_labels, Sour
     if (array->rows() != rows) return absl::OkStatus();
   }
   CAIRN_ASSIGN_OR_RETURN(const auto condition, RowCondition::Of(source));
-  RowSelection selection(rows);
-  if (condition != nullptr && job::FormatOf(source)->filters == job::RowFilters::kArrays) {
-    CAIRN_ASSIGN_OR_RETURN(std::vector<int64_t> kept, KeptRows(*condition, *arrays, rows));
-    selection = RowSelection(std::move(kept));
-  }
-  if (selection.examples() == 0) {
+  if (rows == 0) {
     if (condition == nullptr) return absl::OkStatus();
     return absl::InvalidArgumentError("no row is left for which \"filter\" is true");
+  }
+  std::vector<int32_t> passed;
+  if (arrays->passed) {
+    CAIRN_ASSIGN_OR_RETURN(passed, ReadPassed(*arrays->passed));
+    arrays->passed.reset();
+  } else if (condition != nullptr && job::FormatOf(source)->filters == job::RowFilters::kArrays) {
+    CAIRN_ASSIGN_OR_RETURN(passed, PassedFilters(*condition, *arrays, rows));
   }
   if (!needs_labels) {
     arrays->labels.clear();
     labels.clear();
     if (arrays->weights) labels.push_back(&*arrays->weights);
   }
-  CAIRN_ASSIGN_OR_RETURN(
-      selection, RowSelection::Create(source, std::move(selection), !arrays->labels.empty()));
+  CAIRN_ASSIGN_OR_RETURN(const RowSelection selection,
+                         RowSelection::Create(source, rows, passed, !arrays->labels.empty()));
   const RowSelection label_rows = selection.Labels();
   for (Array* array : labels) *array = array->Select(label_rows);
   for (Array& input : arrays->inputs) input = input.Select(selection);

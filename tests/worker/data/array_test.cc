@@ -98,7 +98,7 @@ RowSelection WindowsOf(int64_t rows, int64_t size, int64_t shift, int64_t stride
   window.set_size(size);
   window.set_shift(shift);
   window.set_stride(stride);
-  return *RowSelection::Create(source, RowSelection(rows), /*has_labels=*/false);
+  return *RowSelection::Create(source, rows, {}, /*has_labels=*/false);
 }
 
 // The elements of all rows, by Row and by ForEachRow.

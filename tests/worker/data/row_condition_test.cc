@@ -25,9 +25,9 @@ Value Field(std::string_view text) { return {.kind = Kind::kField, .text = text}
 std::string Decided(const std::string& filter, const std::vector<Value>& values) {
   const auto parsed = job::ParseRowFilter(filter);
   EXPECT_TRUE(parsed.ok()) << parsed.status();
-  const auto result = RowCondition(*parsed).IsTrue(values);
-  if (!result.ok()) return std::string(result.status().message());
-  return *result ? "true" : "false";
+  const auto passed = RowCondition({*parsed}).Passed(values);
+  if (!passed.ok()) return std::string(passed.status().message());
+  return *passed == 1 ? "true" : "false";
 }
 
 TEST(RowConditionTest, ComparisonsOfEveryKind) {
@@ -102,7 +102,7 @@ TEST(RowConditionTest, WhatCannotBeComparedIsNamed) {
 }
 
 TEST(RowConditionTest, ColumnsAreListedOnce) {
-  const RowCondition condition(*job::ParseRowFilter("a = 1 and (b > 2 or not a = 3)"));
+  const RowCondition condition({*job::ParseRowFilter("a = 1 and (b > 2 or not a = 3)")});
   EXPECT_EQ(condition.columns(), (std::vector<std::string>{"a", "b"}));
 }
 
@@ -112,6 +112,22 @@ TEST(RowConditionTest, ASourceWithoutFiltersHasNone) {
   source.add_pipeline()->set_filter("a = 1");
   source.add_pipeline()->set_filter("b = 1");
   EXPECT_EQ((*RowCondition::Of(source))->columns().size(), 2u);
+  EXPECT_FALSE((*RowCondition::Of(source))->needs_all_rows());
+  source.add_sample_weight("w.npy");
+  EXPECT_TRUE((*RowCondition::Of(source))->needs_all_rows());
+}
+
+TEST(RowConditionTest, FiltersAreTrueUpToTheFirstThatIsNot) {
+  proto::DataSource source;
+  for (const char* const filter : {"x > 1", "y > 1", "x > 2"}) {
+    source.add_pipeline()->set_filter(filter);
+  }
+  const auto condition = *RowCondition::Of(source);
+  EXPECT_EQ(condition->filters(), 3);
+  EXPECT_EQ(*condition->Passed({Int(1), Int(2)}), 0);
+  EXPECT_EQ(*condition->Passed({Int(3), Null()}), 1);
+  EXPECT_EQ(*condition->Passed({Int(2), Int(2)}), 2);
+  EXPECT_EQ(*condition->Passed({Int(3), Int(2)}), 3);
 }
 
 }  // namespace

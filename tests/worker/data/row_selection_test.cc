@@ -75,6 +75,23 @@ void ExpectRowsToCheck(const RowSelection& selection, const std::vector<Example>
   EXPECT_LE(rows.size(), all.size());
 }
 
+// The examples for whose row filter number `filter` is true: about two thirds, by chance. Counts it
+// for the rows for which all filters before it are true.
+std::vector<Example> Filter(int filter, uint64_t seed, const std::vector<Example>& all,
+                            std::vector<int32_t>* passed) {
+  std::mt19937 random(seed);
+  std::vector<bool> is_true(passed->size());
+  for (size_t row = 0; row < is_true.size(); ++row) {
+    is_true[row] = random() % 3 > 0;
+    if (is_true[row] && (*passed)[row] == filter) ++(*passed)[row];
+  }
+  std::vector<Example> kept;
+  for (const Example& each : all) {
+    if (is_true[each.rows[0]]) kept.push_back(each);
+  }
+  return kept;
+}
+
 TEST(RowSelectionTest, RandomPipelinesAreThoseOfLists) {
   std::mt19937 random(7);
   const auto below = [&random](int64_t end) {
@@ -84,21 +101,16 @@ TEST(RowSelectionTest, RandomPipelinesAreThoseOfLists) {
   for (int round = 0; round < 3000; ++round) {
     std::vector<int64_t> rows(1 + below(60));
     std::iota(rows.begin(), rows.end(), 0);
-    RowSelection all(static_cast<int64_t>(rows.size()));
-    const bool is_filtered = below(2) == 0;
-    if (is_filtered) {
-      rows.erase(std::remove_if(rows.begin(), rows.end(), [&](int64_t) { return below(3) == 0; }),
-                 rows.end());
-      if (rows.empty()) continue;
-      all = RowSelection(rows);
-    }
+    // Of each row: the filters that are true before the first one that is not.
+    std::vector<int32_t> passed(rows.size(), 0);
+    int filters = 0;
     std::vector<Example> expected;
     for (const int64_t row : rows) expected.push_back({{row}, row});
     proto::DataSource source;
     bool has_window = false;
     for (int64_t steps = below(5); steps > 0; --steps) {
       proto::PipelineStep& step = *source.add_pipeline();
-      switch (below(has_window ? 3 : 4)) {
+      switch (below(has_window ? 3 : 5)) {
         case 0:
           step.set_take(1 + below(40));
           break;
@@ -109,6 +121,10 @@ TEST(RowSelectionTest, RandomPipelinesAreThoseOfLists) {
           step.mutable_shard()->set_num_shards(1 + below(4));
           step.mutable_shard()->set_index(below(step.shard().num_shards()));
           break;
+        case 3:
+          step.set_filter("x > 1");
+          expected = Filter(filters++, random(), expected, &passed);
+          continue;
         default:
           has_window = true;
           step.mutable_window()->set_size(1 + below(4));
@@ -118,7 +134,7 @@ TEST(RowSelectionTest, RandomPipelinesAreThoseOfLists) {
       }
       expected = Apply(step, expected);
     }
-    const auto selection = RowSelection::Create(source, all);
+    const auto selection = RowSelection::Create(source, static_cast<int64_t>(rows.size()), passed);
     if (expected.empty()) {
       ++empty;
       EXPECT_EQ(selection.status().code(), absl::StatusCode::kInvalidArgument);
@@ -128,7 +144,6 @@ TEST(RowSelectionTest, RandomPipelinesAreThoseOfLists) {
     ASSERT_EQ(ExamplesOf(*selection), expected) << source.DebugString();
     ASSERT_EQ(selection->is_window(), has_window);
     ExpectRowsToCheck(*selection, expected, rows);
-    if (is_filtered) continue;
     std::set<int64_t> contained;
     for (size_t i = 0; i < expected.size(); i += 2) {
       contained.insert(expected[i].rows.begin(), expected[i].rows.end());
@@ -152,12 +167,12 @@ proto::DataSource SourceOf(int64_t first, int64_t end) {
 TEST(RowSelectionTest, RowsComeBeforeThePipelineAndMustExist) {
   proto::DataSource source = SourceOf(2, 8);
   source.add_pipeline()->set_skip(1);
-  const auto selection = RowSelection::Create(source, RowSelection(10));
+  const auto selection = RowSelection::Create(source, 10);
   ASSERT_TRUE(selection.ok());
   EXPECT_EQ(selection->examples(), 5);
   EXPECT_EQ(selection->RowOf(0), 3);
   EXPECT_TRUE(selection->is_range());
-  EXPECT_EQ(RowSelection::Create(source, RowSelection(7)).status().message(),
+  EXPECT_EQ(RowSelection::Create(source, 7).status().message(),
             "\"rows\": [2, 8] are not among the 7 rows of the data; the end is at most 7");
 }
 
@@ -167,18 +182,18 @@ TEST(RowSelectionTest, WithoutLabelsAWindowMayEndAtTheLastRow) {
   window.set_size(2);
   window.set_shift(1);
   window.set_label_offset(4);
-  EXPECT_EQ(RowSelection::Create(source, RowSelection(10))->examples(), 6);
-  EXPECT_EQ(RowSelection::Create(source, RowSelection(10), /*has_labels=*/false)->examples(), 9);
+  EXPECT_EQ(RowSelection::Create(source, 10)->examples(), 6);
+  EXPECT_EQ(RowSelection::Create(source, 10, {}, /*has_labels=*/false)->examples(), 9);
 }
 
 TEST(RowSelectionTest, AStepThatLeavesNothingIsNamed) {
   proto::DataSource source;
   source.add_pipeline()->set_take(4);
   source.add_pipeline()->set_skip(4);
-  EXPECT_EQ(RowSelection::Create(source, RowSelection(10)).status().message(),
+  EXPECT_EQ(RowSelection::Create(source, 10).status().message(),
             "\"pipeline[1].skip\" leaves none of 4 examples");
   source.mutable_pipeline(1)->mutable_window()->set_size(5);
-  EXPECT_EQ(RowSelection::Create(source, RowSelection(10)).status().message(),
+  EXPECT_EQ(RowSelection::Create(source, 10).status().message(),
             "\"pipeline[1].window\" leaves none of 4 rows, which are fewer than a window and its "
             "label need");
 }
@@ -197,14 +212,14 @@ TEST(RowSelectionTest, TheLargestNumbersDoNotOverflow) {
   window.set_shift(kMost);
   window.set_stride(kMost);
   source.add_pipeline()->set_take(INT64_MAX);
-  const auto one = RowSelection::Create(source, RowSelection(kRows));
+  const auto one = RowSelection::Create(source, kRows);
   ASSERT_TRUE(one.ok()) << one.status();
   EXPECT_EQ(one->examples(), 1);
   EXPECT_EQ(one->RowOf(0), 0);
   source.mutable_pipeline(3)->mutable_window()->set_size(kMost);
-  EXPECT_FALSE(RowSelection::Create(source, RowSelection(kRows)).ok());
+  EXPECT_FALSE(RowSelection::Create(source, kRows).ok());
   source.add_pipeline()->set_skip(INT64_MAX);
-  EXPECT_FALSE(RowSelection::Create(source, RowSelection(kRows)).ok());
+  EXPECT_FALSE(RowSelection::Create(source, kRows).ok());
 }
 
 }  // namespace

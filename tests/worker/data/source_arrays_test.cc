@@ -119,6 +119,13 @@ TEST(SourceArraysTest, PipelinesOfEveryFormatChooseRowsAcrossFiles) {
     arrays = Read(source);
     ASSERT_TRUE(arrays.ok()) << arrays.status();
     EXPECT_EQ(ValuesOf(arrays->inputs[0]), (std::vector<float>{5, 6}));
+    // The filter counts among the rows behind the first one.
+    source.mutable_pipeline(0)->set_skip(1);
+    source.mutable_pipeline(1)->set_filter(LabelIn(source) + " > 0");
+    arrays = Read(source);
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    EXPECT_EQ(ValuesOf(arrays->inputs[0]), (std::vector<float>{5, 6}));
+    EXPECT_EQ(ValuesOf(arrays->labels[0]), (std::vector<float>{1}));
     source.mutable_pipeline(0)->set_filter(LabelIn(source) + " > 7");
     EXPECT_THAT(Read(source).status().message(),
                 HasSubstr("no row is left for which \"filter\" is true"));

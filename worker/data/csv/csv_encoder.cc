@@ -100,6 +100,7 @@ CsvEncoder::CsvEncoder(const proto::DataSource& source, const proto::DataPlan& p
     target.shape = fits ? *target.wanted : nn::Shape{target.elements};
   }
   filter_.emplace(std::move(condition), source_, &names_);
+  if (filter_->needs_all_rows()) targets_.push_back({.type = proto::INT32, .elements = 1});
 }
 
 void CsvEncoder::AddColumn(const proto::CsvColumn& spec, const proto::DataPlan& plan, int target,
@@ -155,6 +156,7 @@ EncodedLayouts CsvEncoder::layouts() const {
     layout.type = target.type == proto::INT32 ? ElementType::kInt32 : ElementType::kFloat32;
     layout.row_shape = target.shape;
   }
+  layouts.has_passed = filter_->needs_all_rows();
   return layouts;
 }
 
@@ -177,9 +179,16 @@ absl::StatusOr<CsvEncoder::File> CsvEncoder::ReadFile(const std::string& path, i
   std::vector<Rows> blocks(CsvScan::SlotsOf(threads), Rows{0, Bytes(targets_.size())});
   int64_t count = 0;
   const auto encode = [&](int slot, const CsvRow& row, CsvProblems* problems) -> absl::Status {
-    CAIRN_ASSIGN_OR_RETURN(const bool is_kept, filter_->Keeps(row));
-    if (!is_kept) return absl::OkStatus();
-    Encode(row, &blocks[slot], problems);
+    CAIRN_ASSIGN_OR_RETURN(const int passed, filter_->Passed(row));
+    Rows& rows = blocks[slot];
+    if (passed == filter_->filters()) {
+      Encode(row, &rows, problems);
+    } else if (filter_->needs_all_rows()) {
+      AddZeros(&rows);
+    }
+    if (!filter_->needs_all_rows()) return absl::OkStatus();
+    std::string& last = rows.bytes.back();
+    Store(proto::INT32, passed, last.data() + last.size() - kElementBytes);
     return absl::OkStatus();
   };
   const auto keep = [&](int slot) -> absl::Status {
@@ -207,12 +216,16 @@ absl::StatusOr<CsvEncoder::File> CsvEncoder::ReadFile(const std::string& path, i
   return result;
 }
 
-void CsvEncoder::Encode(const CsvRow& row, Rows* rows, CsvProblems* problems) const {
+void CsvEncoder::AddZeros(Rows* rows) const {
   ++rows->count;
-  bool is_damaged = false;
   for (size_t i = 0; i < targets_.size(); ++i) {
     rows->bytes[i].resize(rows->bytes[i].size() + targets_[i].elements * kElementBytes);
   }
+}
+
+void CsvEncoder::Encode(const CsvRow& row, Rows* rows, CsvProblems* problems) const {
+  AddZeros(rows);
+  bool is_damaged = false;
   for (int i = 0; i < static_cast<int>(columns_.size()); ++i) {
     if (!row.has(i)) continue;
     const Column& column = columns_[i];
@@ -427,8 +440,9 @@ std::vector<std::string> CsvEncoder::InputProblems() const {
 
 std::vector<std::string> CsvEncoder::LabelProblems() const {
   std::vector<std::string> problems;
-  for (int i = inputs_; i < static_cast<int>(targets_.size()); ++i) {
-    const auto shape = labels_[i - inputs_].ShapeAtLoss(targets_[i].shape);
+  for (size_t label = 0; label < labels_.size(); ++label) {
+    const int i = inputs_ + static_cast<int>(label);
+    const auto shape = labels_[label].ShapeAtLoss(targets_[i].shape);
     if (shape.ok()) continue;
     problems.push_back(absl::StrCat("label ", ColumnsOf(i), ": ", shape.status().message()));
   }

@@ -41,7 +41,8 @@ class CsvEncoder {
   // `source` is a CSV source that names all its columns (WithAllColumns). `plan` has the results of
   // SurveyCsvColumns. The array of an input has the model's shape if its columns have the right
   // number of values, otherwise one axis. `labels` has the valid labels of each output. Rows for
-  // which `condition` is not true are not encoded; null: all are.
+  // which a filter of `condition` is not true are left out or, if it needs all rows, zeros. Null:
+  // there are no filters.
   CsvEncoder(const proto::DataSource& source, const proto::DataPlan& plan,
              const nn::Signature& model, const std::vector<LabelSpec>& labels,
              std::shared_ptr<const RowCondition> condition = nullptr);
@@ -108,7 +109,8 @@ class CsvEncoder {
     int64_t width = 1;
     int64_t bytes_behind = 0;  // From the column's first value to the end of the row.
   };
-  // An array that is being encoded: an input, or the labels of an output. Inputs come first.
+  // An array that is being encoded: an input, or the labels of an output. Inputs come first. The
+  // last one is SourceArrays::passed, if the filters need all rows.
   struct Target {
     proto::DataType type = proto::FLOAT32;
     // The rows of an input, unless the pipeline changes their shape.
@@ -130,6 +132,7 @@ class CsvEncoder {
                  const nn::StringLookupLayer* lookup = nullptr);
   void SetBounds(Column* column) const;
   void Encode(const CsvRow& row, Rows* rows, CsvProblems* problems) const;
+  void AddZeros(Rows* rows) const;
   // Set `value` to the encoded field, or return its problem.
   std::optional<Problem> NumberOf(const Column& column, std::string_view field,
                                   double* value) const;

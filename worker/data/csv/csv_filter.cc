@@ -18,18 +18,18 @@ CsvFilter::CsvFilter(std::shared_ptr<const RowCondition> condition, const proto:
   }
 }
 
-absl::StatusOr<bool> CsvFilter::Keeps(const CsvRow& row) const {
-  if (condition_ == nullptr) return true;
+absl::StatusOr<int> CsvFilter::Passed(const CsvRow& row) const {
+  if (condition_ == nullptr) return 0;
   using Value = RowCondition::Value;
   absl::InlinedVector<Value, 4> values;
   for (const int place : places_) {
-    if (!row.has(place)) return true;
+    if (!row.has(place)) return filters();
     Value& value = values.emplace_back();
     if (IsMissing(row.field(place), source_)) continue;
     value.kind = Value::Kind::kField;
     value.text = row.field(place);
   }
-  return condition_->IsTrue(values);
+  return condition_->Passed(values);
 }
 
 }  // namespace cairn::worker

@@ -12,18 +12,21 @@
 
 namespace cairn::worker {
 
-// Decides which rows of a CSV file the filters of a source keep. Missing values are nulls.
+// Decides which filters of a source are true for rows of a CSV file. Missing values are nulls.
 // Immutable, thread-safe.
 class CsvFilter {
  public:
-  // Null keeps all rows. Adds its columns to those that are read, unless they are there. `source`
+  // Null: there are none. Adds its columns to those that are read, unless they are there. `source`
   // must outlive it.
   CsvFilter(std::shared_ptr<const RowCondition> condition, const proto::CsvSource& source,
             std::vector<std::string>* columns);
 
-  // `row` has the columns of the constructor. A row without the columns of the filter is kept.
-  // Errors as RowCondition::IsTrue.
-  absl::StatusOr<bool> Keeps(const CsvRow& row) const;
+  int filters() const { return condition_ == nullptr ? 0 : condition_->filters(); }
+  bool needs_all_rows() const { return condition_ != nullptr && condition_->needs_all_rows(); }
+
+  // As RowCondition::Passed. `row` has the columns of the constructor. All filters are true for a
+  // row without their columns.
+  absl::StatusOr<int> Passed(const CsvRow& row) const;
 
  private:
   const std::shared_ptr<const RowCondition> condition_;

@@ -154,9 +154,9 @@ absl::StatusOr<proto::DataFindings> SearchCsv(const proto::DataSource& train,
   CAIRN_ASSIGN_OR_RETURN(const auto condition, RowCondition::Of(train));
   IsTrainingRow is_training = [](int64_t) { return true; };
   if (choose) {
-    CAIRN_ASSIGN_OR_RETURN(const int64_t rows, CountCsvRows(names, source, condition));
-    absl::StatusOr<IsTrainingRow> chosen = choose(rows);
-    if (condition != nullptr && rows == 0 && absl::IsInvalidArgument(chosen.status())) {
+    CAIRN_ASSIGN_OR_RETURN(const CsvRowCount count, CountCsvRows(names, source, condition));
+    absl::StatusOr<IsTrainingRow> chosen = choose(count.rows, count.passed);
+    if (condition != nullptr && count.rows == 0 && absl::IsInvalidArgument(chosen.status())) {
       return NoRowIsLeft();
     }
     CAIRN_ASSIGN_OR_RETURN(is_training, std::move(chosen));

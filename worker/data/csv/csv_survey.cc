@@ -118,21 +118,26 @@ proto::CsvSource WithAllColumns(proto::CsvSource source, const std::vector<std::
   return source;
 }
 
-absl::StatusOr<int64_t> CountCsvRows(const std::vector<std::string>& files,
-                                     const proto::CsvSource& source,
-                                     std::shared_ptr<const RowCondition> condition) {
+absl::StatusOr<CsvRowCount> CountCsvRows(const std::vector<std::string>& files,
+                                         const proto::CsvSource& source,
+                                         std::shared_ptr<const RowCondition> condition) {
   std::vector<std::string> columns;
   const CsvFilter filter(std::move(condition), source, &columns);
-  int64_t rows = 0;
+  CsvRowCount count;
   for (const std::string& file : files) {
     CAIRN_RETURN_IF_ERROR(
         ReadCsvRows(file, source, columns, [&](const CsvRow& row) -> absl::Status {
-          CAIRN_ASSIGN_OR_RETURN(const bool is_kept, filter.Keeps(row));
-          if (is_kept) ++rows;
+          CAIRN_ASSIGN_OR_RETURN(const int passed, filter.Passed(row));
+          if (filter.needs_all_rows()) {
+            count.passed.push_back(passed);
+          } else if (passed < filter.filters()) {
+            return absl::OkStatus();
+          }
+          ++count.rows;
           return absl::OkStatus();
         }));
   }
-  return rows;
+  return count;
 }
 
 absl::StatusOr<proto::DataFindings> SurveyCsvColumns(
@@ -146,8 +151,11 @@ absl::StatusOr<proto::DataFindings> SurveyCsvColumns(
   for (const std::string& file : files) {
     CAIRN_RETURN_IF_ERROR(
         ReadCsvRows(file, source, columns, [&](const CsvRow& row) -> absl::Status {
-          CAIRN_ASSIGN_OR_RETURN(const bool is_kept, filter.Keeps(row));
-          return is_kept ? survey.Add(row, is_training(rows++)) : absl::OkStatus();
+          CAIRN_ASSIGN_OR_RETURN(const int passed, filter.Passed(row));
+          const bool is_kept = passed == filter.filters();
+          if (!is_kept && !filter.needs_all_rows()) return absl::OkStatus();
+          const int64_t number = rows++;
+          return is_kept ? survey.Add(row, is_training(number)) : absl::OkStatus();
         }));
   }
   return survey.Found();

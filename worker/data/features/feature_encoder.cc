@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/plural.h"
@@ -15,6 +16,7 @@
 #include "job/data_formats/data_features.h"
 #include "job/data_formats/images_format.h"
 #include "job/data_formats/named_places.h"
+#include "job/data_pipeline.h"
 #include "job/value_steps.h"
 #include "nn/signature.h"
 #include "worker/data/features/serialized_tensor.h"
@@ -117,7 +119,10 @@ FeatureEncoder::FeatureEncoder(const FeatureSpecs& features, const FeatureSpecs&
       inputs_(static_cast<int>(model.inputs().size())),
       scale_(source.has_scale() ? source.scale() : 1),
       allow_nan_(source.allow_nan()),
-      words_(words) {
+      words_(words),
+      has_passed_(job::FiltersNeedAllRows(source)),
+      filters_(static_cast<int>(absl::c_count_if(
+          source.pipeline(), [](const auto& step) { return step.has_filter(); }))) {
   for (int i = 0; i < inputs_; ++i) {
     Target target;
     target.name = absl::StrCat("the model's input '", model.inputs()[i].name, "'");
@@ -294,6 +299,8 @@ EncodedLayouts FeatureEncoder::layouts() const {
     layout.type = target.type;
     layout.row_shape = target.shape;
   }
+  layouts.has_passed = has_passed_;
+  if (has_passed_) layouts.targets.push_back({.type = ElementType::kInt32, .row_shape = {}});
   return layouts;
 }
 
@@ -544,7 +551,7 @@ absl::Status FeatureEncoder::Encode(const std::vector<FeatureValues>& values,
 
 FeatureEncoder::Collector::Collector(const FeatureEncoder* encoder, const std::string& path,
                                      DataStorage* storage)
-    : encoder_(encoder), rows_(encoder->targets_.size()) {
+    : encoder_(encoder), rows_(encoder->targets_.size() + (encoder->has_passed_ ? 1 : 0)) {
   for (size_t i = 0; i < rows_.size(); ++i) {
     spools_.push_back(std::make_unique<Spool>(path, storage));
   }
@@ -560,6 +567,21 @@ absl::Status FeatureEncoder::Collector::Add(
     // A part of its rows may have been added.
     for (size_t i = 0; i < rows_.size(); ++i) rows_[i].resize(sizes[i]);
     return status;
+  }
+  return End(encoder_->filters_);
+}
+
+absl::Status FeatureEncoder::Collector::AddLeftOut(int passed) {
+  for (size_t i = 0; i < encoder_->targets_.size(); ++i) {
+    rows_[i].resize(rows_[i].size() + encoder_->targets_[i].row_bytes);
+  }
+  return End(passed);
+}
+
+absl::Status FeatureEncoder::Collector::End(int passed) {
+  if (encoder_->has_passed_) {
+    const auto stored = static_cast<int32_t>(passed);
+    rows_.back().append(reinterpret_cast<const char*>(&stored), sizeof stored);
   }
   ++examples_;
   for (size_t i = 0; i < rows_.size(); ++i) {

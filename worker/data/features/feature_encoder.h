@@ -91,12 +91,20 @@ class FeatureEncoder {
     // that it has, for messages. Other errors as Spool.
     absl::Status Add(const std::vector<FeatureValues>& values,
                      const std::function<std::vector<std::string>()>& names);
+    // Appends zeros for a row for which a filter is not true, after `passed` that are. Only if the
+    // filters of the source need all rows. Errors as Spool.
+    absl::Status AddLeftOut(int passed);
+    // Those that were left out, too.
     int64_t examples() const { return examples_; }
     absl::StatusOr<EncodedFile> Finish();
 
    private:
+    // Ends an example: stores the number of filters that are true for it, if it is wanted.
+    absl::Status End(int passed);
+
     const FeatureEncoder* const encoder_;
-    std::vector<std::unique_ptr<Spool>> spools_;  // By target.
+    // By target; SourceArrays::passed is the last one.
+    std::vector<std::unique_ptr<Spool>> spools_;
     std::vector<std::string> rows_;
     int64_t examples_ = 0;
   };
@@ -167,6 +175,8 @@ class FeatureEncoder {
   const double scale_;
   const bool allow_nan_;
   const Words words_;
+  const bool has_passed_;
+  const int filters_;     // Of the pipeline.
   absl::Status padding_;  // Whether the pipeline's "pad" can be stored.
   std::vector<Target> targets_;
   std::vector<std::unique_ptr<Feature>> features_;

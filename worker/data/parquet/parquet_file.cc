@@ -399,6 +399,16 @@ absl::StatusOr<std::string> ParquetFile::WhereOf(const Selection& selection) con
   return absl::StrCat(where, " AND ", filter);
 }
 
+absl::StatusOr<std::string> ParquetFile::PassedOf(
+    const std::vector<job::RowFilter>& filters) const {
+  std::string passed = "CASE";
+  for (size_t i = 0; i < filters.size(); ++i) {
+    CAIRN_ASSIGN_OR_RETURN(const std::string filter, SqlOf(filters[i]));
+    absl::StrAppend(&passed, " WHEN ", filter, " IS NOT TRUE THEN ", i);
+  }
+  return absl::StrCat("(", passed, " ELSE ", filters.size(), " END)::BIGINT");
+}
+
 absl::StatusOr<std::string> ParquetFile::ExpressionOf(const FeatureEncoder::Wanted& wanted) const {
   CAIRN_ASSIGN_OR_RETURN(const Column* const column, Find(wanted.name));
   if (column->is_folder) {
@@ -438,9 +448,13 @@ absl::Status ParquetFile::ForEachRow(const std::vector<FeatureEncoder::Wanted>& 
     CAIRN_ASSIGN_OR_RETURN(const std::string expression, ExpressionOf(each));
     absl::StrAppend(&sql, expression, ", ");
   }
+  if (selection.counted != nullptr) {
+    CAIRN_ASSIGN_OR_RETURN(const std::string passed, PassedOf(*selection.counted));
+    absl::StrAppend(&sql, passed, ", ");
+  }
   CAIRN_ASSIGN_OR_RETURN(const std::string where, WhereOf(selection));
   return ReadRows(
-      absl::StrCat(sql, kRowNumber, where), wanted,
+      absl::StrCat(sql, kRowNumber, where), wanted, selection,
       [](const std::vector<DuckdbColumn>&) { return absl::OkStatus(); }, on_row);
 }
 
@@ -448,7 +462,7 @@ absl::Status ParquetFile::ForEachRow(const std::vector<FeatureEncoder::Wanted>& 
 std::optional<absl::Status> ParquetFile::ForEachRowAsItIs(
     const std::vector<FeatureEncoder::Wanted>& wanted, const Selection& selection,
     const OnRow& on_row) {
-  if (selection.filter != nullptr) return std::nullopt;
+  if (selection.filter != nullptr || selection.counted != nullptr) return std::nullopt;
   std::string sql = "SELECT ";
   for (const FeatureEncoder::Wanted& each : wanted) {
     if (columns_.contains(each.name) || IsNameOfDuckdb(each.name)) return std::nullopt;
@@ -459,7 +473,7 @@ std::optional<absl::Status> ParquetFile::ForEachRowAsItIs(
   if (!where.ok()) return where.status();
   bool fits = false;
   absl::Status status = ReadRows(
-      absl::StrCat(sql, kRowNumber, *where), wanted,
+      absl::StrCat(sql, kRowNumber, *where), wanted, selection,
       [&](const std::vector<DuckdbColumn>& columns) {
         for (size_t i = 0; i < wanted.size(); ++i) {
           // DuckDB finds names in other cases, too.
@@ -476,7 +490,10 @@ std::optional<absl::Status> ParquetFile::ForEachRowAsItIs(
 
 absl::Status ParquetFile::ReadRows(const std::string& sql,
                                    const std::vector<FeatureEncoder::Wanted>& wanted,
-                                   const Duckdb::Columns& on_columns, const OnRow& on_row) {
+                                   const Selection& selection, const Duckdb::Columns& on_columns,
+                                   const OnRow& on_row) {
+  const auto filters =
+      static_cast<int64_t>(selection.counted == nullptr ? 0 : selection.counted->size());
   std::vector<RowReader> readers;
   std::vector<FeatureValues> values(wanted.size());
   return Query(
@@ -488,6 +505,13 @@ absl::Status ParquetFile::ReadRows(const std::string& sql,
       [&](const std::vector<DuckdbVector>& columns, uint64_t rows) -> absl::Status {
         for (uint64_t row = 0; row < rows; ++row) {
           const auto number = Load<int64_t>(columns.back().data, row);
+          if (filters > 0) {
+            const auto passed = Load<int64_t>(columns[wanted.size()].data, row);
+            if (passed < filters) {
+              CAIRN_RETURN_IF_ERROR(selection.on_left_out(number, static_cast<int>(passed)));
+              continue;
+            }
+          }
           absl::Status status;
           for (size_t i = 0; i < wanted.size() && status.ok(); ++i) {
             status = readers[i].Read(columns[i], row, &values[i]);

@@ -47,6 +47,10 @@ class ParquetFile {
     const job::RowFilter* filter = nullptr;  // Null: all.
     int64_t first = 0;
     int64_t end = INT64_MAX;
+    // Calls `on_left_out` for a row for which one of these is not true, after `passed` that are, in
+    // place of OnRow. Null: there are none.
+    const std::vector<job::RowFilter>* counted = nullptr;
+    std::function<absl::Status(int64_t row, int passed)> on_left_out = nullptr;
   };
   // Called for a row, whose number counts all rows of the file from 0.
   using OnRow = std::function<absl::Status(int64_t row, const std::vector<FeatureValues>& values)>;
@@ -89,12 +93,16 @@ class ParquetFile {
   // As ForEachRow, while the columns are not known. nullopt: they must be; no row was read.
   std::optional<absl::Status> ForEachRowAsItIs(const std::vector<FeatureEncoder::Wanted>& wanted,
                                                const Selection& selection, const OnRow& on_row);
-  // `sql` selects the wanted columns and the row's number. An error of `on_columns` ends it.
+  // `sql` selects the wanted columns, with counted filters how many are true, and the row's number.
+  // An error of `on_columns` ends it.
   absl::Status ReadRows(const std::string& sql, const std::vector<FeatureEncoder::Wanted>& wanted,
-                        const Duckdb::Columns& on_columns, const OnRow& on_row);
+                        const Selection& selection, const Duckdb::Columns& on_columns,
+                        const OnRow& on_row);
   absl::StatusOr<const Column*> Find(const std::string& name) const;
   absl::StatusOr<std::string> SqlOf(const job::RowFilter& filter) const;
   absl::StatusOr<std::string> WhereOf(const Selection& selection) const;
+  // The number of filters that are true before the first one that is not.
+  absl::StatusOr<std::string> PassedOf(const std::vector<job::RowFilter>& filters) const;
   absl::StatusOr<std::string> ExpressionOf(const FeatureEncoder::Wanted& wanted) const;
   absl::Status Malformed(const std::string& reason) const;
 

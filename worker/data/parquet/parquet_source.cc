@@ -38,24 +38,43 @@ FeatureEncoder::Words Words() {
               "and \"dtype\" if they are tensors"};
 }
 
-// What all filters of the source demand; null if it has none. The job's validation has accepted
-// them.
-absl::StatusOr<std::shared_ptr<const job::RowFilter>> FilterOf(const proto::DataSource& source) {
-  CAIRN_ASSIGN_OR_RETURN(std::optional<job::RowFilter> filter, job::FilterOf(source));
-  if (!filter) return std::shared_ptr<const job::RowFilter>();
-  return std::make_shared<const job::RowFilter>(*std::move(filter));
+// The filters of a source. The job's validation has accepted them.
+struct Filters {
+  std::optional<job::RowFilter> all;       // As one condition.
+  std::optional<job::RowFilter> left_out;  // The rows without it have no number.
+  std::vector<job::RowFilter> counted;     // The others.
+
+  // The rows with a number, from `first` to the one before `end`.
+  ParquetFile::Selection Rows(std::function<absl::Status(int64_t row, int passed)> on_left_out,
+                              int64_t first = 0, int64_t end = INT64_MAX) const {
+    return {left_out ? &*left_out : nullptr, first, end, counted.empty() ? nullptr : &counted,
+            std::move(on_left_out)};
+  }
+  const job::RowFilter* all_or_null() const { return all ? &*all : nullptr; }
+};
+
+absl::StatusOr<std::shared_ptr<const Filters>> FiltersOf(const proto::DataSource& source) {
+  const auto filters = std::make_shared<Filters>();
+  CAIRN_ASSIGN_OR_RETURN(filters->all, job::FilterOf(source));
+  filters->left_out = filters->all;
+  if (!job::FiltersNeedAllRows(source)) return filters;
+  CAIRN_ASSIGN_OR_RETURN(filters->counted, job::PipelineFiltersOf(source));
+  proto::DataSource others = source;
+  others.clear_pipeline();
+  CAIRN_ASSIGN_OR_RETURN(filters->left_out, job::FilterOf(others));
+  return filters;
 }
 
 struct Table {
   std::shared_ptr<const FeatureEncoder> encoder;
-  std::shared_ptr<const job::RowFilter> filter;
+  std::shared_ptr<const Filters> filters;
   std::shared_ptr<DuckdbPool> pool;
   bool skips_damaged = false;
 };
 
 absl::StatusOr<Table> TableOf(const ReadRequest& request) {
   Table table;
-  CAIRN_ASSIGN_OR_RETURN(table.filter, FilterOf(request.source));
+  CAIRN_ASSIGN_OR_RETURN(table.filters, FiltersOf(request.source));
   const proto::ParquetSource& parquet = request.source.parquet();
   table.pool = std::make_shared<DuckdbPool>(request.files.features[0]);
   table.skips_damaged = request.source.skip_damaged() > 0;
@@ -101,9 +120,11 @@ absl::StatusOr<EncodedFile> ReadPart(const Table& table, const std::string& path
         sound);
     return absl::OkStatus();
   };
-  CAIRN_RETURN_IF_ERROR(
-      file->ForEachRow(table.encoder->wanted(), {table.filter.get(), first, first + rows}, add));
-  if (table.filter == nullptr) {
+  const auto selection = table.filters->Rows(
+      [&collector](int64_t, int passed) { return collector.AddLeftOut(passed); }, first,
+      first + rows);
+  CAIRN_RETURN_IF_ERROR(file->ForEachRow(table.encoder->wanted(), selection, add));
+  if (!table.filters->left_out) {
     CAIRN_RETURN_IF_ERROR(CheckRows(path, collector.examples() + damaged.records().count(), rows));
   }
   CAIRN_ASSIGN_OR_RETURN(EncodedFile part, collector.Finish());
@@ -166,17 +187,25 @@ absl::StatusOr<InspectedFile> InspectFile(const Table& table, const std::string&
   }
   FeatureEncoder::Collector collector(table.encoder.get(), path, storage);
   int part = 0;
+  const auto count = [&](int64_t row) {
+    while (part < static_cast<int>(ends.size()) && row >= ends[part]) ++part;
+    if (part == static_cast<int>(ends.size())) {
+      return absl::InvalidArgumentError("the file's metadata has fewer rows");
+    }
+    result.entry.set_part_examples(part, result.entry.part_examples(part) + 1);
+    return absl::OkStatus();
+  };
+  const auto selection = table.filters->Rows([&](int64_t row, int passed) -> absl::Status {
+    CAIRN_RETURN_IF_ERROR(count(row));
+    return collector.AddLeftOut(passed);
+  });
   CAIRN_RETURN_IF_ERROR(
-      file->ForEachRow(table.encoder->wanted(), {table.filter.get()},
+      file->ForEachRow(table.encoder->wanted(), selection,
                        [&](int64_t row, const std::vector<FeatureValues>& values) -> absl::Status {
-                         while (part < static_cast<int>(ends.size()) && row >= ends[part]) ++part;
-                         if (part == static_cast<int>(ends.size())) {
-                           return absl::InvalidArgumentError("the file's metadata has fewer rows");
-                         }
-                         result.entry.set_part_examples(part, result.entry.part_examples(part) + 1);
+                         CAIRN_RETURN_IF_ERROR(count(row));
                          return collector.Add(values, nullptr);
                        }));
-  if (table.filter == nullptr) {
+  if (!table.filters->left_out) {
     CAIRN_RETURN_IF_ERROR(CheckRows(path, collector.examples(), ends.empty() ? 0 : ends.back()));
   }
   result.entry.set_examples(collector.examples());
@@ -278,19 +307,23 @@ class ColumnSurvey {
   TokenCounts tokens_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Adds the names of all rows that the filter selects, and the tokens of those that are for
-// training. `first` is the number of the file's first selected row.
-absl::Status AddFile(ParquetFile* file, const job::RowFilter* filter, int64_t first,
+// Adds the names of all rows for which the filters are true, and the tokens of those that are for
+// training. `first` is the number of the file's first row that has one.
+absl::Status AddFile(ParquetFile* file, const Filters& filters, int64_t first,
                      const IsTrainingRow& is_training, ColumnSurvey* survey) {
   const std::string& column = survey->column().name();
   if (!survey->wants_tokens()) {
-    return file->ForEachName(column, filter,
+    return file->ForEachName(column, filters.all_or_null(),
                              [&](std::string_view name) { return survey->AddName(name); });
   }
   TokenCounts tokens(survey->column().text_vectorization());
   int64_t row = first;
+  const auto selection = filters.Rows([&row](int64_t, int) {
+    ++row;
+    return absl::OkStatus();
+  });
   CAIRN_RETURN_IF_ERROR(
-      file->ForEachRow({{column, 1, true, false}}, {filter},
+      file->ForEachRow({{column, 1, true, false}}, selection,
                        [&](int64_t, const std::vector<FeatureValues>& values) -> absl::Status {
                          if (!is_training(row++)) return absl::OkStatus();
                          for (const auto text : values[0].bytes) tokens.AddText(text);
@@ -333,15 +366,21 @@ absl::Status AddSoundParts(const std::string& path, const job::RowFilter* filter
   return absl::OkStatus();
 }
 
-// The number of selected rows of each file.
-absl::StatusOr<std::vector<int64_t>> CountRows(const std::vector<std::string>& files,
-                                               const job::RowFilter* filter, DuckdbPool* pool) {
-  return ReadAll<int64_t>(files, [&](const std::string& path) -> absl::StatusOr<int64_t> {
+// The rows of each file that have a number, as in SourceArrays::passed.
+absl::StatusOr<std::vector<std::vector<int32_t>>> CountRows(const std::vector<std::string>& files,
+                                                            const Filters& filters,
+                                                            DuckdbPool* pool) {
+  using Passed = std::vector<int32_t>;
+  return ReadAll<Passed>(files, [&](const std::string& path) -> absl::StatusOr<Passed> {
     CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(path, pool));
-    int64_t rows = 0;
+    Passed rows;
+    const auto selection = filters.Rows([&rows](int64_t, int passed) {
+      rows.push_back(passed);
+      return absl::OkStatus();
+    });
     CAIRN_RETURN_IF_ERROR(
-        file->ForEachRow({}, {filter}, [&rows](int64_t, const std::vector<FeatureValues>&) {
-          ++rows;
+        file->ForEachRow({}, selection, [&](int64_t, const std::vector<FeatureValues>&) {
+          rows.push_back(static_cast<int32_t>(filters.counted.size()));
           return absl::OkStatus();
         }));
     return rows;
@@ -358,10 +397,10 @@ absl::StatusOr<SourceArrays> ReadParquet(const ReadRequest& request) {
                                    : AddAll(table, request, &result));
   const Array& any = result.inputs.empty() ? result.labels[0] : result.inputs[0];
   if (any.rows() > 0) return result;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "data file ", request.files.features[0][0],
-      request.files.features[0].size() > 1 ? " and the others" : "", ": no row is left",
-      table.filter != nullptr ? " for which \"filter\" is true" : ""));
+  return absl::InvalidArgumentError(
+      absl::StrCat("data file ", request.files.features[0][0],
+                   request.files.features[0].size() > 1 ? " and the others" : "",
+                   ": no row is left", table.filters->all ? " for which \"filter\" is true" : ""));
 }
 
 absl::StatusOr<SourceArrays> SurveyParquet(const ReadRequest& request) {
@@ -384,7 +423,7 @@ absl::StatusOr<proto::DataFindings> SearchParquet(const proto::DataSource& train
                                                   const ChooseTrainingRows& choose) {
   const std::vector<std::string>& paths = files.features[0];
   const std::vector<job::OpenColumn> open = job::OpenColumns(train);
-  CAIRN_ASSIGN_OR_RETURN(const auto filter, FilterOf(train));
+  CAIRN_ASSIGN_OR_RETURN(const auto filters, FiltersOf(train));
   std::vector<std::unique_ptr<ColumnSurvey>> surveys;
   bool wants_tokens = false;
   for (const auto* list : {&train.parquet().features(), &train.parquet().labels()}) {
@@ -400,23 +439,28 @@ absl::StatusOr<proto::DataFindings> SearchParquet(const proto::DataSource& train
   const bool skips_damaged = train.skip_damaged() > 0;
   DuckdbPool pool(paths);
   if (choose && wants_tokens && !skips_damaged) {
-    CAIRN_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, CountRows(paths, filter.get(), &pool));
-    int64_t all = 0;
-    for (size_t i = 0; i < rows.size(); ++i) first[i] = std::exchange(all, all + rows[i]);
-    CAIRN_ASSIGN_OR_RETURN(is_training, choose(all));
+    CAIRN_ASSIGN_OR_RETURN(const auto files, CountRows(paths, *filters, &pool));
+    std::vector<int32_t> passed;
+    for (size_t i = 0; i < files.size(); ++i) {
+      first[i] = static_cast<int64_t>(passed.size());
+      passed.insert(passed.end(), files[i].begin(), files[i].end());
+    }
+    const auto rows = static_cast<int64_t>(passed.size());
+    if (filters->counted.empty()) passed.clear();
+    CAIRN_ASSIGN_OR_RETURN(is_training, choose(rows, passed));
   }
   std::vector<absl::Status> results(paths.size());
   const auto inspect = [&](size_t i) -> absl::Status {
     if (skips_damaged) {
       for (const auto& survey : surveys) {
-        CAIRN_RETURN_IF_ERROR(AddSoundParts(paths[i], filter.get(), &pool, survey.get()));
+        CAIRN_RETURN_IF_ERROR(AddSoundParts(paths[i], filters->all_or_null(), &pool, survey.get()));
       }
       return absl::OkStatus();
     }
     CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file,
                            ParquetFile::Open(paths[i], &pool));
     for (const auto& survey : surveys) {
-      CAIRN_RETURN_IF_ERROR(AddFile(file.get(), filter.get(), first[i], is_training, survey.get()));
+      CAIRN_RETURN_IF_ERROR(AddFile(file.get(), *filters, first[i], is_training, survey.get()));
     }
     return absl::OkStatus();
   };

@@ -510,7 +510,7 @@ absl::StatusOr<proto::DataFindings> SearchText(const proto::DataSource& train,
     CAIRN_ASSIGN_OR_RETURN(const std::vector<int64_t> examples, reader.Count());
     int64_t all = 0;
     for (size_t i = 0; i < examples.size(); ++i) first[i] = std::exchange(all, all + examples[i]);
-    CAIRN_ASSIGN_OR_RETURN(is_training, choose(all));
+    CAIRN_ASSIGN_OR_RETURN(is_training, choose(all, {}));
   }
   CAIRN_RETURN_IF_ERROR(
       reader

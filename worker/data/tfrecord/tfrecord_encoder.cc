@@ -25,8 +25,7 @@ TfrecordEncoder::TfrecordEncoder(const proto::DataSource& source, const nn::Sign
   parser_ = std::make_unique<const ExampleParser>(std::move(parsed));
 }
 
-absl::StatusOr<bool> TfrecordEncoder::Keeps(const std::vector<FeatureValues>& values) const {
-  if (condition_ == nullptr) return true;
+absl::StatusOr<int> TfrecordEncoder::Passed(const std::vector<FeatureValues>& values) const {
   using Kind = FeatureValues::Kind;
   using Value = RowCondition::Value;
   absl::InlinedVector<Value, 4> row;
@@ -51,7 +50,7 @@ absl::StatusOr<bool> TfrecordEncoder::Keeps(const std::vector<FeatureValues>& va
       value.text = feature.bytes[0];
     }
   }
-  return condition_->IsTrue(row);
+  return condition_->Passed(row);
 }
 
 absl::StatusOr<EncodedFile> TfrecordEncoder::ReadFile(const std::string& path,
@@ -64,8 +63,12 @@ absl::StatusOr<EncodedFile> TfrecordEncoder::ReadFile(const std::string& path,
   const auto add = [&]() -> absl::Status {
     if (!record.damage.empty()) return absl::InvalidArgumentError(record.damage);
     CAIRN_RETURN_IF_ERROR(parser_->Parse(record.bytes, &values));
-    CAIRN_ASSIGN_OR_RETURN(const bool is_kept, Keeps(values));
-    if (!is_kept) return absl::OkStatus();
+    if (condition_ != nullptr) {
+      CAIRN_ASSIGN_OR_RETURN(const int passed, Passed(values));
+      if (passed < condition_->filters()) {
+        return condition_->needs_all_rows() ? rows.AddLeftOut(passed) : absl::OkStatus();
+      }
+    }
     return rows.Add(values, [&] { return ExampleParser::NamesIn(record.bytes); });
   };
   while (true) {

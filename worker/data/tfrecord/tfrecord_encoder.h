@@ -20,8 +20,9 @@ namespace cairn::worker {
 class TfrecordEncoder : public FeatureEncoder {
  public:
   // `source` is a TFRecord source that names its features. `labels` has the valid labels of each
-  // output; if it is empty, there are no targets of labels. Records for which `condition` is not
-  // true are not encoded; null: all are.
+  // output; if it is empty, there are no targets of labels. Records for which a filter of
+  // `condition`, which is that of the source, is not true are left out or, if it needs all rows,
+  // zeros. Null: there are no filters.
   TfrecordEncoder(const proto::DataSource& source, const nn::Signature& model,
                   const std::vector<LabelSpec>& labels,
                   std::shared_ptr<const RowCondition> condition = nullptr);
@@ -32,8 +33,8 @@ class TfrecordEncoder : public FeatureEncoder {
   absl::StatusOr<EncodedFile> ReadFile(const std::string& path, DataStorage* storage) const;
 
  private:
-  // `values` end with those of the condition's columns.
-  absl::StatusOr<bool> Keeps(const std::vector<FeatureValues>& values) const;
+  // As RowCondition::Passed. `values` end with those of the condition's columns.
+  absl::StatusOr<int> Passed(const std::vector<FeatureValues>& values) const;
 
   const bool skips_damaged_;
   const std::shared_ptr<const RowCondition> condition_;

@@ -19,13 +19,12 @@ std::string Kept(const std::string& filter, const std::string& text) {
   std::vector<std::string> columns = {"x"};
   const CsvFilter condition(*RowCondition::Of(source), source.csv(), &columns);
   std::string kept;
-  const absl::Status status = ReadCsvRows(WriteDataFile("f.csv", text), source.csv(), columns,
-                                          [&](const CsvRow& row) -> absl::Status {
-                                            const absl::StatusOr<bool> keeps = condition.Keeps(row);
-                                            if (keeps.ok() && *keeps)
-                                              kept += std::string(row.field(0)) + " ";
-                                            return keeps.status();
-                                          });
+  const absl::Status status = ReadCsvRows(
+      WriteDataFile("f.csv", text), source.csv(), columns, [&](const CsvRow& row) -> absl::Status {
+        const absl::StatusOr<int> passed = condition.Passed(row);
+        if (passed.ok() && *passed == condition.filters()) kept += std::string(row.field(0)) + " ";
+        return passed.status();
+      });
   return status.ok() ? kept : std::string(status.message());
 }
 
@@ -47,7 +46,7 @@ TEST(CsvFilterTest, WithoutAConditionAllRowsAreKept) {
   const proto::CsvSource source;
   const CsvFilter all(nullptr, source, &columns);
   EXPECT_EQ(columns.size(), 1u);
-  EXPECT_TRUE(*all.Keeps({}));
+  EXPECT_EQ(*all.Passed({}), all.filters());
 }
 
 }  // namespace

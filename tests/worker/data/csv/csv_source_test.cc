@@ -64,7 +64,9 @@ TEST(CsvSourceTest, TheInspectionFixesColumnsAndFills) {
   column->set_name("a");
   column->mutable_missing()->set_name("mean");
   int64_t rows = 0;
-  const auto choose = [&rows](int64_t count) -> absl::StatusOr<IsTrainingRow> {
+  const auto choose = [&rows](
+                          int64_t count,
+                          const std::vector<int32_t>& /*passed*/) -> absl::StatusOr<IsTrainingRow> {
     rows = count;
     return [](int64_t row) { return row == 1; };
   };

@@ -54,7 +54,7 @@ TEST(CsvSurveyTest, VocabulariesAndMeansComeFromAllFiles) {
   ASSERT_EQ(plan.fills_size(), 1);
   EXPECT_EQ(plan.fills(0).column(), "age");
   EXPECT_EQ(plan.fills(0).value(), 15);
-  EXPECT_EQ(*CountCsvRows(files, source), 4);
+  EXPECT_EQ(CountCsvRows(files, source)->rows, 4);
 }
 
 TEST(CsvSurveyTest, MeansAreOfTrainingRowsAndVocabulariesOfAll) {

@@ -139,7 +139,8 @@ TEST_F(ParquetSourceTest, TokensAreThoseOfTheTrainingRows) {
           "labels": [{"name": "dictionary", "categorical": true}], "filter": "int8 <> -1"})");
   proto::DataPlan plan;
   const auto choose = [&](std::vector<int64_t> training) {
-    return [training](int64_t rows) -> absl::StatusOr<IsTrainingRow> {
+    return [training](int64_t rows,
+                      const std::vector<int32_t>& /*passed*/) -> absl::StatusOr<IsTrainingRow> {
       EXPECT_EQ(rows, 6);
       return [training](int64_t row) {
         return std::find(training.begin(), training.end(), row) != training.end();

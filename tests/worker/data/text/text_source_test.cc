@@ -166,7 +166,8 @@ TEST_F(TextSourceTest, OnlyTheFilesNearTheOnesThatAreUsedAreRead) {
 TEST_F(TextSourceTest, TokensAreThoseOfTheTrainingRows) {
   const std::string one = WriteDataFile("split1.txt", "pos\ta a\nneg\tb b b\n");
   const std::string two = WriteDataFile("split2.txt", "\npos\tc\nother\td d d d\n");
-  const auto choose = [](int64_t rows) -> absl::StatusOr<IsTrainingRow> {
+  const auto choose = [](int64_t rows,
+                         const std::vector<int32_t>& /*passed*/) -> absl::StatusOr<IsTrainingRow> {
     EXPECT_EQ(rows, 4);
     return [](int64_t row) { return row == 0 || row == 2; };
   };
@@ -175,7 +176,8 @@ TEST_F(TextSourceTest, TokensAreThoseOfTheTrainingRows) {
             "2 : 2 2 0 ; 0 : 1 1 1 ; 2 : 3 0 0 ; 1 : 1 1 1 ; ");
   Add("neg/1.txt", "b b");
   Add("pos/1.txt", "a");
-  const auto first = [](int64_t rows) -> absl::StatusOr<IsTrainingRow> {
+  const auto first = [](int64_t rows,
+                        const std::vector<int32_t>& /*passed*/) -> absl::StatusOr<IsTrainingRow> {
     EXPECT_EQ(rows, 2);
     return [](int64_t row) { return row == 1; };
   };
@@ -236,7 +238,8 @@ TEST_F(TextSourceTest, MistakesAreNamedWithTheirLine) {
 // The numbers of sound texts are those without the damaged ones before them.
 TEST_F(TextSourceTest, WithSkippedTextsTheTokensAreThoseOfAllRows) {
   const std::string lines = WriteDataFile("skipped.txt", "x\ta\nx\t\xe9\ny\tb b\ny\tc c c\n");
-  const auto choose = [](int64_t /*rows*/) -> absl::StatusOr<IsTrainingRow> {
+  const auto choose = [](int64_t /*rows*/,
+                         const std::vector<int32_t>& /*passed*/) -> absl::StatusOr<IsTrainingRow> {
     return [](int64_t row) { return row < 2; };
   };
   // c (3), b (2), a (1).

@@ -96,7 +96,8 @@ TEST(TfrecordEncoderTest, ListsBecomeRows) {
 TEST(TfrecordEncoderTest, RecordsThatTheConditionExcludesAreNotEncoded) {
   Reading reading(R"({"name": "x"})");
   const auto with = [&](const std::string& filter) -> std::string {
-    const auto condition = std::make_shared<const RowCondition>(*job::ParseRowFilter(filter));
+    const auto condition = std::make_shared<const RowCondition>(
+        std::vector<job::RowFilter>{*job::ParseRowFilter(filter)});
     const TfrecordEncoder encoder(
         SourceOf(R"({"tfrecord": {"features": [{"name": "x"}], "labels": [{"name": "y"}]}})"),
         *reading.model, {{.type = proto::INT32, .least = 0, .most = 9}}, condition);
