@@ -13,6 +13,7 @@
 #include "cli/json_to_message.h"
 #include "cli/output_fields.h"
 #include "common/status_macros.h"
+#include "job/data_pipeline.h"
 #include "job/data_source.h"
 #include "job/data_url.h"
 #include "job/job_name.h"
@@ -190,6 +191,12 @@ absl::StatusOr<proto::Job> ParseJobFile(std::string_view text, const std::string
   proto::Job job;
   CAIRN_RETURN_IF_ERROR(TakeOwnForms(&json, &job));
   CAIRN_RETURN_IF_ERROR(JsonToMessage(json, &job));
+  if (job.has_train()) {
+    CAIRN_RETURN_IF_ERROR(job::MoveStepsToSources("train", job.mutable_train()));
+  }
+  if (job.has_validation()) {
+    CAIRN_RETURN_IF_ERROR(job::MoveStepsToSources("validation", job.mutable_validation()));
+  }
   CAIRN_RETURN_IF_ERROR(CheckJob(job));
   if (!job.model().empty()) Resolve(folder, job.mutable_model());
   for (auto& [name, model] : *job.mutable_models()) Resolve(folder, &model);
@@ -236,6 +243,7 @@ absl::StatusOr<proto::DataSource> ReadDataSource(const std::string& file_or_json
     proto::DataSource data;
     CAIRN_RETURN_IF_ERROR(TakeLabels("", &json, &data));
     CAIRN_RETURN_IF_ERROR(JsonToMessage(json, &data));
+    CAIRN_RETURN_IF_ERROR(job::MoveStepsToSources("validation", &data));
     proto::Job job;
     *job.mutable_train() = train;
     *job.mutable_validation() = data;

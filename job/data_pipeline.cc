@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/status_macros.h"
 #include "job/field_checks.h"
 #include "job/value_steps.h"
@@ -198,6 +200,69 @@ absl::Status CheckPipelineFitsModel(const std::string& path, const proto::DataSo
                     " rows; the model's input '", input.name, "' takes ", nn::ShapeText(shape),
                     ", whose first axis is not the rows of a window");
   }
+  return absl::OkStatus();
+}
+
+namespace {
+
+// Whether a step of a mixture is one of each of its sources.
+absl::Status CheckMixedStep(const std::string& path, const StepKind& kind) {
+  if (kind.work == Work::kValues || kind.work == Work::kKeeps) return absl::OkStatus();
+  return BadField(
+      path,
+      "stands beside \"mix\", whose passes go on where the one before has ended; choose "
+      "the examples of each source in its own pipeline");
+}
+
+// As CheckMixedStep, for a zip.
+absl::Status CheckZippedStep(const std::string& path, const StepKind& kind,
+                             const proto::DataSource& zip, const Step& step) {
+  if (step.has_filter()) {
+    return BadField(path,
+                    "stands beside \"zip\", and compares columns of one source, of which the "
+                    "others know nothing; use a single source with all columns");
+  }
+  if (step.has_window()) {
+    return BadField(path, "stands beside \"zip\"; set it in the pipeline of each source");
+  }
+  if (kind.work != Work::kValues) return absl::OkStatus();
+  std::vector<std::string> inputs;
+  for (const proto::ZippedSource& zipped : zip.zip()) {
+    inputs.insert(inputs.end(), zipped.inputs().begin(), zipped.inputs().end());
+  }
+  const std::string input = path.substr(0, path.rfind('.')) + ".input";
+  if (step.has_input()) return CheckWord(input, step.input(), inputs);
+  if (inputs.size() == 1) return absl::OkStatus();
+  return BadField(input, "is missing; the inputs of the zip are ", absl::StrJoin(inputs, ", "));
+}
+
+// Whether a step beside a zip is one of this source, too.
+bool IsOfSource(const StepKind& kind, const Step& step, const proto::ZippedSource& zipped) {
+  if (kind.work != Work::kValues) return true;
+  return step.has_input() ? absl::c_linear_search(zipped.inputs(), step.input())
+                          : !zipped.inputs().empty();
+}
+
+}  // namespace
+
+absl::Status MoveStepsToSources(const std::string& path, proto::DataSource* source) {
+  const bool is_zip = !source->zip().empty();
+  if (!is_zip && source->mix().empty()) return absl::OkStatus();
+  for (int i = 0; i < source->pipeline_size(); ++i) {
+    const Step& step = source->pipeline(i);
+    CAIRN_RETURN_IF_ERROR(CheckStep(path, *source, i));
+    const StepKind& kind = KindOf(step);
+    const std::string at = absl::StrCat(path, ".pipeline[", i, "].", kind.name);
+    CAIRN_RETURN_IF_ERROR(is_zip ? CheckZippedStep(at, kind, *source, step)
+                                 : CheckMixedStep(at, kind));
+    for (proto::MixedSource& mixed : *source->mutable_mix()) {
+      *mixed.mutable_source()->add_pipeline() = step;
+    }
+    for (proto::ZippedSource& zipped : *source->mutable_zip()) {
+      if (IsOfSource(kind, step, zipped)) *zipped.mutable_source()->add_pipeline() = step;
+    }
+  }
+  source->clear_pipeline();
   return absl::OkStatus();
 }
 

@@ -24,6 +24,10 @@ namespace cairn::job {
 absl::Status CheckPipeline(const std::string& path, const proto::DataSource& source,
                            const DataFormat* format);
 
+// Moves the steps beside a mixture or a zip into its sources, where they mean the same. `path` is
+// the path of the source. InvalidArgument: a step means something else there.
+absl::Status MoveStepsToSources(const std::string& path, proto::DataSource* source);
+
 // InvalidArgument: an input of the model does not take the windows of the pipeline, or a step names
 // no input.
 absl::Status CheckPipelineFitsModel(const std::string& path, const proto::DataSource& source,

@@ -88,6 +88,52 @@ TEST(DataPipelineTest, StepsThatTheSourceDoesNotAllowAreNamed) {
       "rows; keep one of them");
 }
 
+std::string Moved(const std::string& source) {
+  proto::DataSource moved = SourceOf(source);
+  const absl::Status status = MoveStepsToSources("train", &moved);
+  if (!status.ok()) return std::string(status.message());
+  EXPECT_TRUE(moved.pipeline().empty());
+  std::string names;
+  for (const proto::DataSource& each : SourcesOf(moved)) {
+    for (const auto& step : each.pipeline()) names += NameOf(step) + " ";
+    names += "| ";
+  }
+  return names;
+}
+
+TEST(DataPipelineTest, StepsBesideAZipOrAMixtureAreThoseOfItsSources) {
+  const auto zip = [](const std::string& steps) {
+    return Moved(R"({"zip": [{"source": {"npy": {}, "pipeline": [{"skip": 1}]}, "inputs": "a"},
+                             {"source": {"npy": {}}, "inputs": ["b", "c"]},
+                             {"source": {"npy": {}}, "outputs": "y"}], "pipeline": [)" +
+                 steps + "]}");
+  };
+  EXPECT_EQ(zip(R"({"take": 5}, {"cast": "int32", "input": "c"}, {"cache": {}})"),
+            "skip take cache | take cast cache | take cache | ");
+  EXPECT_EQ(zip(R"({"cast": "int32"})"),
+            "train.pipeline[0].input: is missing; the inputs of the zip are a, b, c");
+  EXPECT_EQ(zip(R"({"cast": "int32", "input": "y"})"),
+            R"(train.pipeline[0].input: "y" is not one of a, b, c)");
+  EXPECT_EQ(zip(R"({"take": 0})"),
+            "train.pipeline[0].take: 0 leaves no example; it is a whole number of 1 or more");
+  EXPECT_EQ(
+      zip(R"({"window": {"size": 2}})"),
+      R"(train.pipeline[0].window: stands beside "zip"; set it in the pipeline of each source)");
+  EXPECT_EQ(zip(R"({"filter": "label = 1"})"),
+            R"(train.pipeline[0].filter: stands beside "zip", and compares columns of one source, )"
+            "of which the others know nothing; use a single source with all columns");
+  const auto mix = [](const std::string& steps) {
+    return Moved(R"({"mix": [{"source": {"npy": {}}}, {"source": {"npy": {}}}], "pipeline": [)" +
+                 steps + "]}");
+  };
+  EXPECT_EQ(mix(R"({"cast": "int32"}, {"cache": {}})"), "cast cache | cast cache | ");
+  EXPECT_EQ(
+      mix(R"({"skip": 1})"),
+      R"(train.pipeline[0].skip: stands beside "mix", whose passes go on where the one before )"
+      "has ended; choose the examples of each source in its own pipeline");
+  EXPECT_EQ(Moved(R"({"npy": {}})"), "| ");
+}
+
 TEST(DataPipelineTest, OnlyTheFormOfExamplesIsInheritedAndKeptForOtherFiles) {
   const std::string steps =
       R"({"filter": "label = 1"}, {"take": 9}, {"window": {"size": 3}}, {"skip": 1},

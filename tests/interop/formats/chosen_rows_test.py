@@ -157,6 +157,36 @@ class ChosenRows(DataTest):
             expected = self.expected(others, [5, 50], False).mean()
             self.assertAlmostEqual(self.evaluate("validation"), expected, delta=1e-3 * expected)
 
+    def test_steps_beside_a_zip_are_those_of_tf_data(self):
+        """Those of its sources come before. A filter in each source, of the same rows."""
+        draw = random.Random(8)
+        for first, second in (("csv", "parquet"), ("npy", "tfrecord")):
+            steps = [step for step in self.chain(draw) if "window" not in step]
+            after = [{"skip": 1}, {"shard": {"num_shards": 2, "index": 1}}, {"take": 14}]
+            features, labels = self.write(first), self.write(second)
+            del features[first]["labels"], labels[second]["features"]
+            source = {"zip": [
+                {"source": {**features, "pipeline": self.steps_of(first, steps)}, "inputs": "x"},
+                {"source": {**labels, "pipeline": self.steps_of(second, steps)}, "outputs": "y"}],
+                "pipeline": [*after, {"normalize": {"mean": [4], "deviation": [1]}}]}
+            expected = self.expected(steps + after, [], False)
+            np.testing.assert_allclose(self.losses(source, steps), expected - 4, rtol=1e-5)
+            self.assertAlmostEqual(self.evaluate("train"), expected.mean() - 4,
+                                   delta=1e-3 * expected.mean())
+
+    def test_values_of_a_mixture_are_changed_beside_it(self):
+        source = {"mix": [{"source": {**self.write("csv"), "rows": [0, 20]}, "weight": 1},
+                          {"source": {**self.write("npy"), "rows": [20, 60]}, "weight": 2}],
+                  "pipeline": [{"normalize": {"mean": [4], "deviation": [1]}}]}
+        losses = self.losses(source, [])
+        data = tf.data.Dataset.range(ROWS)
+        mixed = tf.data.Dataset.choose_from_datasets(
+            [data.take(20), data.skip(20)],
+            tf.data.Dataset.from_tensor_slices(np.array([1, 1, 0], "int64")).repeat(20))
+        rows = np.array(list(mixed.as_numpy_iterator()))
+        self.assertEqual(sorted(rows), list(range(ROWS)))
+        np.testing.assert_allclose(losses, np.abs(1001.0 * rows - 4), rtol=1e-5)
+
     def test_means_are_those_of_the_chosen_training_rows(self):
         steps = [{"skip": 7}, {"filter": 3}, {"take": 20}]
         rows = (self.expected(steps, [], False) // 1001).astype(int)

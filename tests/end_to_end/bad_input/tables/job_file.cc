@@ -268,6 +268,22 @@ constexpr BadCase kCases[] = {
     {kConflict,
      "a filter of changed values",
      {Job(R"({"train": {"pipeline": [{"cast": "int32"}, {"filter": "label = 1"}]}})")}},
+    {kConflict,
+     "a filter of a zip",
+     {Job(
+         R"({"train": {"npy": null, "pipeline": [{"filter": "label = 1"}], "zip": [{"source": {"npy": {"features": "x.npy", "labels": "y.npy"}}, "inputs": "first_input", "outputs": "last"}]}})")}},
+    {kConflict,
+     "windows of a zip",
+     {Job(
+         R"({"train": {"npy": null, "pipeline": [{"window": {"size": 2}}], "zip": [{"source": {"npy": {"features": "x.npy", "labels": "y.npy"}}, "inputs": "first_input", "outputs": "last"}]}})")}},
+    {kConflict,
+     "a choice of a mixture",
+     {Job(
+         R"({"train": {"npy": null, "pipeline": [{"take": 5}], "mix": [{"source": {"npy": {"features": "x.npy", "labels": "y.npy"}}}]}})")}},
+    {kUnknown,
+     "the input of a step of a zip",
+     {Job(
+         R"({"train": {"npy": null, "pipeline": [{"cast": "int32", "input": "nowhere"}], "zip": [{"source": {"npy": {"features": "x.npy", "labels": "y.npy"}}, "inputs": "first_input", "outputs": "last"}]}})")}},
     {kRange,
      "a filter that none of the chosen rows satisfies",
      {Job(R"({"train": {"pipeline": [{"take": 5}, {"filter": "label = 99"}]}})")}},
