@@ -69,8 +69,11 @@ LayerConfig::LayerConfig(const proto::LayerSpec& spec, std::vector<TensorSpec> i
   // Keras writes these arguments for every layer; they do not change the result.
   Ignore({"name", "batch_input_shape", "batch_shape", "input_shape", "input_dtype"});
   // Layers compute in float32; only inputs and, in Keras, bins and indices have other types.
-  if (spec.class_name() != "InputLayer" && spec.class_name() != "Discretization" &&
-      spec.class_name() != "StringLookup") {
+  static constexpr std::string_view kOfOtherTypes[] = {"InputLayer",   "Discretization",
+                                                       "Hashing",      "IntegerLookup",
+                                                       "StringLookup", "TextVectorization"};
+  if (std::find(std::begin(kOfOtherTypes), std::end(kOfOtherTypes), spec.class_name()) ==
+      std::end(kOfOtherTypes)) {
     Choice("dtype", {"float32"});
   }
   activity_regularizer_ = ReadRegularizer("activity_regularizer", {});

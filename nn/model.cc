@@ -20,6 +20,7 @@ namespace cairn::nn {
 namespace {
 
 using NodesByName = absl::flat_hash_map<std::string, int>;
+using LayerCreator = decltype(&CreateLayer);
 
 absl::Status LayerError(const proto::LayerSpec& spec, const std::string& reason) {
   return absl::InvalidArgumentError(
@@ -45,7 +46,8 @@ absl::StatusOr<std::vector<int>> FindInputs(const proto::LayerSpec& spec,
 
 absl::StatusOr<std::unique_ptr<const Layer>> CreateOn(const proto::LayerSpec& spec,
                                                       const std::vector<Model::Node>& nodes,
-                                                      const std::vector<int>& inputs) {
+                                                      const std::vector<int>& inputs,
+                                                      LayerCreator create_layer) {
   if (spec.class_name() == kLayerOutput && inputs.size() == 1) {
     return LayerOutputLayer::Create(spec, *nodes[inputs[0]].layer);
   }
@@ -58,7 +60,7 @@ absl::StatusOr<std::unique_ptr<const Layer>> CreateOn(const proto::LayerSpec& sp
     }
     specs.push_back(from.output());
   }
-  return CreateLayer(spec, std::move(specs));
+  return create_layer(spec, std::move(specs));
 }
 
 // Variable names must be unique: they are keys throughout the cluster.
@@ -96,20 +98,27 @@ absl::Status CheckMask(const Model::Node& mask, const char* of, const Shape& sha
                                                  ShapeText(shape)));
 }
 
+// Whether the layer takes the texts of an input, or else numbers. Hashing takes both.
+bool Takes(const Layer& layer, bool text) {
+  if (layer.class_name() == "Hashing") return true;
+  return text ==
+         (layer.class_name() == "StringLookup" || layer.class_name() == "TextVectorization");
+}
+
 // Text ends at the first layer: each text has one StringLookup, and nothing else has one.
 absl::Status CheckTexts(const Model& model) {
   std::vector<int> uses(model.nodes().size());
   for (const Model::Node& node : model.nodes()) {
-    const bool looks_up = node.layer->class_name() == "StringLookup";
     for (const int input : node.inputs) {
       const Layer& from = *model.nodes()[input].layer;
-      if (looks_up != IsText(from) || (looks_up && ++uses[input] > 1)) {
+      const bool takes = Takes(*node.layer, IsText(from));
+      if (!takes || (IsText(from) && ++uses[input] > 1)) {
         return absl::InvalidArgumentError(absl::StrCat(
             "layer '", node.layer->name(), "' (", node.layer->class_name(), "): ",
-            looks_up != IsText(from)
+            !takes
                 ? absl::StrCat("'", from.name(),
-                               looks_up ? "' is not an InputLayer of dtype string"
-                                        : "' is text, which only a StringLookup takes")
+                               IsText(from) ? "' is text, which only a StringLookup takes"
+                                            : "' is not an InputLayer of dtype string")
                 : absl::StrCat("'", from.name(), "' has another StringLookup; use one for both")));
       }
     }
@@ -126,7 +135,16 @@ absl::Status CheckTexts(const Model& model) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Model>> Model::Create(const proto::ModelSpec& spec) {
-  std::unique_ptr<Model> model(new Model);
+  return Create(spec, CreateLayer);
+}
+
+absl::StatusOr<std::unique_ptr<Model>> Model::CreateForExport(const proto::ModelSpec& spec) {
+  return Create(spec, CreateLayerForExport);
+}
+
+absl::StatusOr<std::unique_ptr<Model>> Model::Create(const proto::ModelSpec& spec,
+                                                     LayerCreator create_layer) {
+  std::unique_ptr<Model> model(new Model(create_layer));
   NodesByName nodes;
   for (const proto::LayerSpec& layer : spec.layers()) {
     CAIRN_ASSIGN_OR_RETURN(std::vector<int> inputs, FindInputs(layer, nodes));
@@ -147,7 +165,7 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Create(const proto::ModelSpec& spe
 absl::Status Model::AddLayer(const proto::LayerSpec& spec, const NodesByName& nodes,
                              std::vector<int> inputs) {
   Node node{.inputs = std::move(inputs)};
-  CAIRN_ASSIGN_OR_RETURN(node.layer, CreateOn(spec, nodes_, node.inputs));
+  CAIRN_ASSIGN_OR_RETURN(node.layer, CreateOn(spec, nodes_, node.inputs, create_layer_));
   const absl::StatusOr<int64_t> elements = CheckedElementCount(node.layer->output().shape);
   if (!elements.ok()) {
     return LayerError(spec, absl::StrCat("output's ", std::string(elements.status().message())));

@@ -60,6 +60,9 @@ class Model {
   // unknown or invalid argument (with the list of known ones), inputs of the wrong shape, or a
   // tensor that is too large.
   static absl::StatusOr<std::unique_ptr<Model>> Create(const proto::ModelSpec& spec);
+  // The same for a model that is only written to a file: it may have the layers of
+  // nn/layers/preparation.h, which no device computes.
+  static absl::StatusOr<std::unique_ptr<Model>> CreateForExport(const proto::ModelSpec& spec);
 
   // By node: the node whose output is, or whose kernel writes, the mask of its output, or -1.
   const std::vector<int>& masks() const { return masks_; }
@@ -81,8 +84,13 @@ class Model {
 
  private:
   using NodesByName = absl::flat_hash_map<std::string, int>;
+  // As CreateLayer.
+  using LayerCreator = absl::StatusOr<std::unique_ptr<const Layer>> (*)(const proto::LayerSpec&,
+                                                                        std::vector<TensorSpec>);
 
-  Model() = default;
+  explicit Model(LayerCreator create_layer) : create_layer_(create_layer) {}
+  static absl::StatusOr<std::unique_ptr<Model>> Create(const proto::ModelSpec& spec,
+                                                       LayerCreator create_layer);
   absl::Status ConnectMasks(Node* node);
   // Merges the masks of the node's inputs and returns that of its output, or -1.
   absl::StatusOr<int> MergeMasks(Node* node) const;
@@ -97,6 +105,7 @@ class Model {
   absl::Status AddOutputs(const proto::ModelSpec& spec, const NodesByName& nodes);
   absl::Status ExpectAllUsed() const;
 
+  const LayerCreator create_layer_;
   std::vector<Node> nodes_;
   std::vector<VariableSpec> variables_;
   std::vector<Input> inputs_;

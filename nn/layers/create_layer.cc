@@ -31,6 +31,7 @@
 #include "nn/layers/merge.h"
 #include "nn/layers/pooling2d.h"
 #include "nn/layers/prelu.h"
+#include "nn/layers/preparation.h"
 #include "nn/layers/random_affine.h"
 #include "nn/layers/random_color.h"
 #include "nn/layers/random_crop.h"
@@ -173,6 +174,13 @@ constexpr KnownLayer kKnownLayers[] = {
     {"ZeroPadding3D", RearrangingLayer::Create},
 };
 
+// Layers that only exported models have.
+constexpr KnownLayer kExportedLayers[] = {
+    {"Hashing", HashingLayer::Create},
+    {"IntegerLookup", IntegerLookupLayer::Create},
+    {"TextVectorization", TextVectorizationLayer::Create},
+};
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const Layer>> CreateLayer(const proto::LayerSpec& spec,
@@ -187,6 +195,16 @@ absl::StatusOr<std::unique_ptr<const Layer>> CreateLayer(const proto::LayerSpec&
   }
   return absl::InvalidArgumentError(absl::StrCat("layer '", spec.name(), "': unknown class '",
                                                  spec.class_name(), "'; known: ", known_names));
+}
+
+absl::StatusOr<std::unique_ptr<const Layer>> CreateLayerForExport(const proto::LayerSpec& spec,
+                                                                  std::vector<TensorSpec> inputs) {
+  for (const KnownLayer& exported : kExportedLayers) {
+    if (spec.class_name() != exported.class_name) continue;
+    LayerConfig config(spec, std::move(inputs));
+    return exported.create(config);
+  }
+  return CreateLayer(spec, std::move(inputs));
 }
 
 }  // namespace cairn::nn

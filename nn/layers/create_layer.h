@@ -16,6 +16,9 @@ namespace cairn::nn {
 // the known ones.
 absl::StatusOr<std::unique_ptr<const Layer>> CreateLayer(const proto::LayerSpec& spec,
                                                          std::vector<TensorSpec> inputs);
+// The same, and the layers of nn/layers/preparation.h.
+absl::StatusOr<std::unique_ptr<const Layer>> CreateLayerForExport(const proto::LayerSpec& spec,
+                                                                  std::vector<TensorSpec> inputs);
 
 }  // namespace cairn::nn
 
