@@ -12,6 +12,7 @@
 #include "nn/layers/conv2d.h"
 #include "nn/layers/layer_output.h"
 #include "nn/layers/masking.h"
+#include "nn/layers/preparation.h"
 #include "nn/layers/separable_conv2d.h"
 
 namespace cairn::nn {
@@ -29,6 +30,15 @@ std::vector<float> Ones(int64_t count) { return std::vector<float>(count, 1.0f);
 absl::Status GraphWriter::Refuse(absl::string_view reason) const {
   return absl::InvalidArgumentError(absl::StrCat(
       "layer '", layer().name(), "' (", layer().class_name(), "): ", format_, " ", reason));
+}
+
+TensorSpec GraphWriter::InputSpec(int node) const {
+  TensorSpec spec = model_.nodes()[node].layer->output();
+  for (const Model::Node& user : model_.nodes()) {
+    const bool is_input = !user.inputs.empty() && user.inputs[0] == node;
+    if (is_input && spec.type == proto::INT32 && TakesInt64(*user.layer)) spec.type = proto::INT64;
+  }
+  return spec;
 }
 
 const std::vector<float>& GraphWriter::Values(int variable) const {

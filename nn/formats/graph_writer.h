@@ -87,6 +87,10 @@ class GraphWriter {
   // Operators for each step.
   absl::StatusOr<PassResult> UnrolledPass(const RecurrentPass& pass, int first_state);
 
+  // The shape and type of an input of the model in the file. Whole numbers that are looked up or
+  // hashed have 64 bits.
+  TensorSpec InputSpec(int node) const;
+
   // The layer that is written.
   const Model::Node& node() const { return model_.nodes()[node_]; }
   const Layer& layer() const { return *node().layer; }

@@ -83,7 +83,9 @@ absl::Status Translate(const proto::LayerSpec& layer, const std::string& class_n
     if (!value["config"].contains("name")) value["config"]["name"] = argument;
     value = LayerObject(wrapped, value["config"]);
   }
-  if (!FindOperation(class_name)) (*config)["dtype"] = "float32";
+  // Keras's layers of ids have no others.
+  const bool has_ids = class_name == "Hashing" || class_name == "IntegerLookup";
+  if (!FindOperation(class_name)) (*config)["dtype"] = has_ids ? "int64" : "float32";
   return absl::OkStatus();
 }
 

@@ -156,7 +156,7 @@ absl::StatusOr<ImportedModel> ReadKerasFile(std::string_view file, absl::Span<co
 
 absl::StatusOr<std::vector<std::string>> WriteKerasFile(const proto::ModelSpec& spec,
                                                         absl::Span<const NamedTensor> weights) {
-  CAIRN_ASSIGN_OR_RETURN(const auto model, Model::Create(spec));
+  CAIRN_ASSIGN_OR_RETURN(const auto model, Model::CreateForExport(spec));
   CAIRN_RETURN_IF_ERROR(CheckWeights(model->variables(), weights));
   proto::ModelSpec written = spec;
   for (size_t i = 0; i < model->nodes().size(); ++i) {

@@ -23,6 +23,7 @@
 #include "nn/layers/layer_normalization.h"
 #include "nn/layers/merge.h"
 #include "nn/layers/pooling2d.h"
+#include "nn/layers/preparation.h"
 #include "nn/layers/rearranging.h"
 #include "nn/layers/recurrent.h"
 #include "nn/layers/resizing.h"
@@ -70,7 +71,7 @@ class Writer final : public GraphWriter {
       if (IsText(layer)) {
         graph_.TextInput(layer.name(), layer.output().shape);
       } else {
-        graph_.Input(layer.name(), layer.output());
+        graph_.Input(layer.name(), InputSpec(node));
       }
     }
     for (size_t i = 0; i < model_.nodes().size(); ++i) {
@@ -311,17 +312,31 @@ class Writer final : public GraphWriter {
     return Encode(graph_.Add("Floor", {In()}), encoding.tokens(), encoding.mode() == Mode::kCount);
   }
 
-  // A vocabulary without an index for other texts gives them NaN.
-  Written StringLookup() {
-    using Mode = StringLookupLayer::Mode;
-    const auto& lookup = As<StringLookupLayer>();
+  // The indices of `x` in the vocabulary. One without an index for others gives them NaN.
+  template <typename Lookup>
+  std::string Index(const Lookup& lookup, const std::string& x, const char* keys) {
     std::vector<float> indices(lookup.vocabulary().size());
     std::iota(indices.begin(), indices.end(), lookup.takes_unknown() ? 1.0f : 0.0f);
     const float unknown = lookup.takes_unknown() ? 0 : std::numeric_limits<float>::quiet_NaN();
-    const std::string index = graph_.AddMl("LabelEncoder", {values_[node().inputs[0]]},
-                                           {{"keys_strings", lookup.vocabulary()},
-                                            {"values_floats", indices},
-                                            {"default_float", unknown}});
+    return graph_.AddMl(
+        "LabelEncoder", {x},
+        {{keys, lookup.vocabulary()}, {"values_floats", indices}, {"default_float", unknown}});
+  }
+
+  Written IntegerLookup() {
+    const bool is_int64 = InputSpec(node().inputs[0]).type == proto::INT64;
+    return Index(As<IntegerLookupLayer>(),
+                 is_int64 ? values_[node().inputs[0]] : Cast(In(), onnx::TensorProto::INT64),
+                 "keys_int64s");
+  }
+
+  Written Hashing() { return Refuse("has no operator that hashes"); }
+  Written TextVectorization() { return Refuse("has no operators that divide texts into tokens"); }
+
+  Written StringLookup() {
+    using Mode = StringLookupLayer::Mode;
+    const auto& lookup = As<StringLookupLayer>();
+    const std::string index = Index(lookup, values_[node().inputs[0]], "keys_strings");
     if (lookup.mode() == Mode::kInt) return index;
     return Encode(index, lookup.tokens(), lookup.mode() == Mode::kCount);
   }
@@ -623,7 +638,7 @@ class Writer final : public GraphWriter {
 
 absl::StatusOr<std::vector<std::string>> WriteOnnxFile(const proto::ModelSpec& spec,
                                                        absl::Span<const NamedTensor> weights) {
-  CAIRN_ASSIGN_OR_RETURN(const auto model, Model::Create(spec));
+  CAIRN_ASSIGN_OR_RETURN(const auto model, Model::CreateForExport(spec));
   CAIRN_RETURN_IF_ERROR(CheckWeights(model->variables(), weights));
   int64_t bytes = 0;
   for (const NamedTensor& tensor : weights) bytes += tensor.values.size() * sizeof(float);

@@ -18,8 +18,9 @@ constexpr int64_t kMlOperatorSet = 3;
 void Describe(const std::string& name, const TensorSpec& spec, onnx::ValueInfoProto* value) {
   value->set_name(name);
   auto* const tensor = value->mutable_type()->mutable_tensor_type();
-  tensor->set_elem_type(spec.type == proto::INT32 ? onnx::TensorProto::INT32
-                                                  : onnx::TensorProto::FLOAT);
+  tensor->set_elem_type(spec.type == proto::INT32   ? onnx::TensorProto::INT32
+                        : spec.type == proto::INT64 ? onnx::TensorProto::INT64
+                                                    : onnx::TensorProto::FLOAT);
   tensor->mutable_shape()->add_dim()->set_dim_param("batch");
   for (const int64_t size : spec.shape) tensor->mutable_shape()->add_dim()->set_dim_value(size);
 }

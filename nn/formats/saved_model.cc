@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -23,6 +24,7 @@
 #include "nn/layers/layer_normalization.h"
 #include "nn/layers/merge.h"
 #include "nn/layers/pooling2d.h"
+#include "nn/layers/preparation.h"
 #include "nn/layers/rearranging.h"
 #include "nn/layers/recurrent.h"
 #include "nn/layers/resizing.h"
@@ -38,6 +40,10 @@ namespace tf = ::cairn::tensorflow;
 
 // The largest message that protobuf reads, less a reserve for everything but the weights.
 constexpr int64_t kWeightBytesMax = (int64_t{1} << 31) - (int64_t{1} << 24);
+// The signature, and its output, of the operator that runs when the model is loaded.
+constexpr char kInitialization[] = "__saved_model_init_op";
+// Keras's, of TextVectorization.
+constexpr char kPunctuation[] = R"re([!"#$%&()\*\+,-\./:;<=>?@\[\\\]^_`{|}~'])re";
 
 using Ints = TensorflowGraph::Ints;
 
@@ -59,12 +65,16 @@ class Writer final : public GraphWriter {
     signature.set_method_name("tensorflow/serving/predict");
     for (const int node : model_.input_nodes()) {
       const Layer& input = *model_.nodes()[node].layer;
-      Describe(values_[node], input.output().shape, InputType(input),
+      Describe(values_[node], input.output().shape, InputType(node),
                &(*signature.mutable_inputs())[input.name()]);
     }
     for (const Model::Output& output : model_.outputs()) {
       const std::string value = graph_.Add("Identity", {AsFloat(values_[output.node])});
       Describe(value, output.shape, tf::DT_FLOAT, &(*signature.mutable_outputs())[output.name]);
+    }
+    if (const std::string fills = graph_.AddInitialization(); !fills.empty()) {
+      tf::SignatureDef& initialization = (*meta.mutable_signature_def())[kInitialization];
+      (*initialization.mutable_outputs())[kInitialization].set_name(fills);
     }
     *meta.mutable_graph_def() = graph_.Finish();
     std::string bytes;
@@ -82,8 +92,9 @@ class Writer final : public GraphWriter {
     return (this->*write)();
   }
 
-  static tf::DataType InputType(const Layer& input) {
-    return IsText(input) ? tf::DT_STRING : TensorflowGraph::TypeOf(input.output());
+  tf::DataType InputType(int node) const {
+    return IsText(*model_.nodes()[node].layer) ? tf::DT_STRING
+                                               : TensorflowGraph::TypeOf(InputSpec(node));
   }
 
   static void Describe(const std::string& value, const Shape& shape, tf::DataType type,
@@ -270,7 +281,7 @@ class Writer final : public GraphWriter {
   }
 
   Written Input() {
-    std::string value = graph_.Placeholder(layer().output().shape, InputType(layer()));
+    std::string value = graph_.Placeholder(layer().output().shape, InputType(node_));
     if (layer().output().type == proto::INT32) integers_.insert(value);
     return value;
   }
@@ -337,6 +348,103 @@ class Writer final : public GraphWriter {
       vectors = graph_.Concatenate({unknown, vectors}, -1);
     }
     return Encoded(vectors, lookup.mode() == Mode::kCount);
+  }
+
+  // The whole numbers of 64 bits that the layer takes.
+  std::string Wholes() {
+    const bool is_int64 = InputSpec(node().inputs[0]).type == proto::INT64;
+    return is_int64 ? Value(0) : graph_.Cast(In(), tf::DT_FLOAT, tf::DT_INT64);
+  }
+
+  // As StringLookup.
+  Written IntegerLookup() {
+    const auto& lookup = As<IntegerLookupLayer>();
+    const float unknown = lookup.takes_unknown() ? 0 : std::numeric_limits<float>::quiet_NaN();
+    return graph_.LookUp(
+        Wholes(), graph_.Int64s(lookup.vocabulary()), tf::DT_INT64,
+        Indices(lookup.takes_unknown(), static_cast<int64_t>(lookup.vocabulary().size())), unknown);
+  }
+
+  Written Hashing() {
+    const auto& hashing = As<HashingLayer>();
+    const bool is_text = IsText(*model_.nodes()[node().inputs[0]].layer);
+    const tf::DataType type = is_text ? tf::DT_STRING : tf::DT_INT64;
+    const std::string x = is_text ? Value(0) : Wholes();
+    const std::string text = is_text ? x : graph_.Node("AsString", {x}, {{"T", type}});
+    const bool has_mask = hashing.bins() > 1 && (is_text ? hashing.mask_text().has_value()
+                                                         : hashing.mask_number().has_value());
+    const int64_t bins = hashing.bins() - has_mask;
+    const std::string hash =
+        hashing.salt().empty()
+            ? graph_.Node("StringToHashBucketFast", {text}, {{"num_buckets", bins}})
+            : graph_.Node("StringToHashBucketStrong", {text},
+                          {{"num_buckets", bins}, {"key", hashing.salt()}});
+    const std::string bin = graph_.Cast(hash, tf::DT_INT64, tf::DT_FLOAT);
+    if (!has_mask) return bin;
+    const std::string mask =
+        is_text ? graph_.Text(*hashing.mask_text()) : graph_.Int64(*hashing.mask_number());
+    const std::string others = graph_.Node("NotEqual", {x, mask}, {{"T", type}});
+    return Multiply(Add(bin, graph_.Scalar(1)), graph_.Cast(others, tf::DT_BOOL, tf::DT_FLOAT));
+  }
+
+  // The ids of the tokens of a text, in a vector of the layer's length. The rows of the batch are
+  // described by `partition`: tensors of these types.
+  std::string PadTokens(const std::string& ids, const std::vector<std::string>& partition,
+                        const std::vector<std::string>& types) {
+    std::vector<std::string> inputs = {graph_.Int64s({-1, As<TextVectorizationLayer>().length()}),
+                                       ids, graph_.Scalar(0)};
+    inputs.insert(inputs.end(), partition.begin(), partition.end());
+    return graph_.Add("RaggedTensorToTensor", inputs,
+                      {{"Tindex", tf::DT_INT64},
+                       {"Tshape", tf::DT_INT64},
+                       {"num_row_partition_tensors", static_cast<int64_t>(partition.size())},
+                       {"row_partition_types", types}});
+  }
+
+  Written TextVectorization() {
+    using Split = TextVectorizationLayer::Split;
+    const auto& layer = As<TextVectorizationLayer>();
+    std::string text = graph_.Node("Reshape", {Value(0), graph_.Integers({-1})},
+                                   {{"T", tf::DT_STRING}, {"Tshape", tf::DT_INT32}});
+    if (layer.lowers()) text = graph_.Node("StringLower", {text}, {{"encoding", ""}});
+    if (layer.strips()) {
+      text = graph_.Node("StaticRegexReplace", {text},
+                         {{"pattern", kPunctuation}, {"rewrite", ""}, {"replace_global", true}});
+    }
+    // An empty text is padding.
+    std::vector<std::string> tokens = layer.vocabulary();
+    tokens.push_back("");
+    std::vector<float> ids = Indices(2, static_cast<int64_t>(layer.vocabulary().size()));
+    ids.push_back(0);
+    const auto look_up = [&](const std::string& x) {
+      return graph_.LookUp(x, graph_.Texts(tokens), tf::DT_STRING, ids, 1);
+    };
+    if (layer.split() == Split::kNone) {
+      return graph_.Pad(graph_.Reshape(look_up(text), {1}), {0},
+                        {static_cast<int32_t>(layer.length() - 1)});
+    }
+    if (layer.split() == Split::kWhitespace) {
+      // Row and place of each token, the tokens, and the number of rows and places.
+      const std::vector<std::string> parts =
+          Outputs(graph_.Node("StringSplitV2", {text, graph_.Text("")}, {}), 3);
+      const auto first_of = [&](const std::string& pairs, int64_t axis) {
+        return graph_.Node("Unpack", {pairs},
+                           {{"num", int64_t{2}}, {"axis", axis}, {"T", tf::DT_INT64}});
+      };
+      return PadTokens(look_up(parts[1]), {first_of(parts[2], 0), first_of(parts[0], 1)},
+                       {"FIRST_DIM_SIZE", "VALUE_ROWIDS"});
+    }
+    // Where the characters of each text begin, and all characters.
+    const std::vector<std::string> parts =
+        Outputs(graph_.Node("UnicodeDecode", {text}, {{"input_encoding", "UTF-8"}}), 2);
+    const std::string count =
+        graph_.Node("Size", {parts[1]}, {{"T", tf::DT_INT32}, {"out_type", tf::DT_INT64}});
+    const std::string end = graph_.Node("AddV2", {count, graph_.Int64(1)}, {{"T", tf::DT_INT64}});
+    const std::string places =
+        graph_.Node("Range", {graph_.Int64(0), end, graph_.Int64(1)}, {{"Tidx", tf::DT_INT64}});
+    const std::string characters =
+        graph_.Node("UnicodeEncode", {parts[1], places}, {{"output_encoding", "UTF-8"}});
+    return PadTokens(look_up(characters), {parts[0]}, {"ROW_SPLITS"});
   }
 
   Written LayerNormalization() {
@@ -562,7 +670,7 @@ class Writer final : public GraphWriter {
 
 absl::StatusOr<std::vector<std::string>> WriteSavedModel(const proto::ModelSpec& spec,
                                                          absl::Span<const NamedTensor> weights) {
-  CAIRN_ASSIGN_OR_RETURN(const auto model, Model::Create(spec));
+  CAIRN_ASSIGN_OR_RETURN(const auto model, Model::CreateForExport(spec));
   CAIRN_RETURN_IF_ERROR(CheckWeights(model->variables(), weights));
   int64_t bytes = 0;
   for (const NamedTensor& tensor : weights) bytes += tensor.values.size() * sizeof(float);

@@ -357,7 +357,7 @@ class Objects {
 
 // Empty: the model's objects are not known.
 std::string ObjectsOf(const proto::ModelSpec& spec, absl::Span<const NamedTensor> weights) {
-  const auto model = Model::Create(spec);
+  const auto model = Model::CreateForExport(spec);
   if (!model.ok() || !CheckWeights((*model)->variables(), weights).ok()) return "";
   for (const Model::Node& node : (*model)->nodes()) {
     if (absl::StrContains(node.layer->name(), '/')) return "";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "nn/formats/crc32c.h"
 
 namespace cairn::nn {
 namespace {
@@ -19,7 +20,9 @@ void TensorflowGraph::SetShape(const Shape& shape, tf::TensorShapeProto* proto) 
 }
 
 tensorflow::DataType TensorflowGraph::TypeOf(const TensorSpec& spec) {
-  return spec.type == proto::INT32 ? tf::DT_INT32 : tf::DT_FLOAT;
+  return spec.type == proto::INT32   ? tf::DT_INT32
+         : spec.type == proto::INT64 ? tf::DT_INT64
+                                     : tf::DT_FLOAT;
 }
 
 TensorflowGraph::TensorflowGraph() { graph_.mutable_versions()->set_producer(kGraphVersion); }
@@ -47,6 +50,15 @@ std::string TensorflowGraph::Constant(const Shape& shape, const std::vector<floa
 std::string TensorflowGraph::Integers(const Ints& values) {
   return Constant(tf::DT_INT32, {static_cast<int64_t>(values.size())}, values.data(),
                   values.size() * sizeof(int32_t));
+}
+
+std::string TensorflowGraph::Int64(int64_t value) {
+  return Constant(tf::DT_INT64, {}, &value, sizeof(value));
+}
+
+std::string TensorflowGraph::Int64s(const std::vector<int64_t>& values) {
+  return Constant(tf::DT_INT64, {static_cast<int64_t>(values.size())}, values.data(),
+                  values.size() * sizeof(int64_t));
 }
 
 std::string TensorflowGraph::Integer(int32_t value) {
@@ -109,12 +121,47 @@ std::string TensorflowGraph::Placeholder(const Shape& shape, tf::DataType type) 
   return name;
 }
 
+std::string TensorflowGraph::LookUp(const std::string& x, const std::string& keys,
+                                    tf::DataType type, const std::vector<float>& values,
+                                    float other) {
+  // Operators share a table by its name, and so do the models in one process: tables with one name
+  // have the same contents.
+  uint32_t contents =
+      Crc32c({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
+  for (const tf::NodeDef& node : graph_.node()) {
+    if (node.name() != keys) continue;
+    contents = Crc32c(node.attr().at("value").tensor().SerializeAsString(), contents);
+  }
+  const std::string name = absl::StrCat("cairn_table_", values.size(), "_", contents);
+  const std::string table =
+      Node("HashTableV2", {},
+           {{"shared_name", name.c_str()}, {"key_dtype", type}, {"value_dtype", tf::DT_FLOAT}});
+  const std::vector<Attribute> types = {{"Tin", type}, {"Tout", tf::DT_FLOAT}};
+  const std::string numbers = Constant({static_cast<int64_t>(values.size())}, values);
+  fillings_.push_back(Node("LookupTableImportV2", {table, keys, numbers}, types));
+  return Node("LookupTableFindV2", {table, x, Scalar(other)}, types);
+}
+
+std::string TensorflowGraph::AddInitialization() {
+  if (fillings_.empty()) return "";
+  std::vector<std::string> operators;
+  for (const std::string& filling : fillings_) operators.push_back("^" + filling);
+  return Node("NoOp", operators, {});
+}
+
+std::string TensorflowGraph::Text(const std::string& value) { return TextConstant({}, {value}); }
+
 std::string TensorflowGraph::Texts(const std::vector<std::string>& values) {
+  return TextConstant({static_cast<int64_t>(values.size())}, values);
+}
+
+std::string TensorflowGraph::TextConstant(const Shape& shape,
+                                          const std::vector<std::string>& values) {
   std::string name = Node("Const", {}, {{"dtype", tf::DT_STRING}});
   auto& attributes = *graph_.mutable_node(graph_.node_size() - 1)->mutable_attr();
   tf::TensorProto& tensor = *attributes["value"].mutable_tensor();
   tensor.set_dtype(tf::DT_STRING);
-  SetShape({static_cast<int64_t>(values.size())}, tensor.mutable_tensor_shape());
+  SetShape(shape, tensor.mutable_tensor_shape());
   tensor.mutable_string_val()->Assign(values.begin(), values.end());
   return name;
 }

@@ -31,6 +31,12 @@ class TensorflowGraph {
     Attribute(const char* name, const Ints& numbers) : name(name) {
       for (const int32_t number : numbers) value.mutable_list()->add_i(number);
     }
+    Attribute(const char* name, const std::vector<int64_t>& numbers) : name(name) {
+      value.mutable_list()->mutable_i()->Assign(numbers.begin(), numbers.end());
+    }
+    Attribute(const char* name, const std::vector<std::string>& texts) : name(name) {
+      value.mutable_list()->mutable_s()->Assign(texts.begin(), texts.end());
+    }
     const char* name;
     tensorflow::AttrValue value;
   };
@@ -52,6 +58,9 @@ class TensorflowGraph {
   std::string Scalar(float value) { return Constant({}, {value}); }
   std::string Integer(int32_t value);
   std::string Integers(const Ints& values);
+  std::string Int64(int64_t value);
+  std::string Int64s(const std::vector<int64_t>& values);
+  std::string Text(const std::string& value);
   // A list of texts.
   std::string Texts(const std::vector<std::string>& values);
 
@@ -69,15 +78,23 @@ class TensorflowGraph {
   std::string Pad(const std::string& x, const Ints& before, const Ints& after);
   std::string Reduce(const char* op, const std::string& x, const Ints& axes, bool keeps);
   std::string Transpose(const std::string& x, const Ints& order);
+  // The floats of texts, or of int64, in a hash table from `keys`, a constant, to `values`. Others
+  // have the float `other`.
+  std::string LookUp(const std::string& x, const std::string& keys, tensorflow::DataType type,
+                     const std::vector<float>& values, float other);
 
+  // The operator that fills the hash tables; empty: there are none.
+  std::string AddInitialization();
   // Ends the construction.
   tensorflow::GraphDef Finish() { return std::move(graph_); }
 
  private:
   std::string Constant(tensorflow::DataType type, const Shape& shape, const void* values,
                        size_t bytes);
+  std::string TextConstant(const Shape& shape, const std::vector<std::string>& values);
 
   tensorflow::GraphDef graph_;
+  std::vector<std::string> fillings_;  // The operators that fill the hash tables.
 };
 
 }  // namespace cairn::nn

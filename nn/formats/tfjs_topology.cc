@@ -58,7 +58,7 @@ absl::Status RefuseIgnoredMasks(const proto::ModelSpec& spec) {
         "): Keras 3 ignores the mask of a layer with initial states and TF.js does not, so the "
         "exported model would compute something else"));
   }
-  CAIRN_ASSIGN_OR_RETURN(const auto model, Model::Create(spec));
+  CAIRN_ASSIGN_OR_RETURN(const auto model, Model::CreateForExport(spec));
   for (size_t i = 0; i < model->nodes().size(); ++i) {
     const Model::Node& node = model->nodes()[i];
     if (IsTrue(spec.layers(static_cast<int>(i)), "reverses_mask") && !node.masks.empty() &&

@@ -32,6 +32,39 @@ TEST(TensorflowGraphTest, TextsAreAList) {
   EXPECT_EQ(made.string_val(0), "a");
 }
 
+// Models in one process share the tables of one name.
+TEST(TensorflowGraphTest, TheNameOfATableIsThatOfItsContents) {
+  const auto name_of = [](const std::vector<std::string>& keys, const std::vector<float>& values) {
+    TensorflowGraph graph;
+    graph.Scalar(1);
+    graph.LookUp("x", graph.Texts(keys), tf::DT_STRING, values, 0);
+    const tf::GraphDef made = graph.Finish();
+    for (const tf::NodeDef& node : made.node()) {
+      if (node.op() == "HashTableV2") return node.attr().at("shared_name").s();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(name_of({"a", "b"}, {1, 2}), name_of({"a", "b"}, {1, 2}));
+  EXPECT_NE(name_of({"a", "b"}, {1, 2}), name_of({"a", "c"}, {1, 2}));
+  EXPECT_NE(name_of({"a", "b"}, {1, 2}), name_of({"a", "b"}, {1, 3}));
+}
+
+TEST(TensorflowGraphTest, TheInitializationFillsAllTables) {
+  TensorflowGraph graph;
+  EXPECT_EQ(graph.AddInitialization(), "");
+  graph.LookUp("x", graph.Int64s({7}), tf::DT_INT64, {1}, 0);
+  graph.LookUp("y", graph.Text("a"), tf::DT_STRING, {1}, 0);
+  const std::string fills = graph.AddInitialization();
+  const tf::GraphDef made = graph.Finish();
+  const tf::NodeDef& last = made.node(made.node_size() - 1);
+  EXPECT_EQ(last.name(), fills);
+  ASSERT_EQ(last.input_size(), 2);
+  for (const tf::NodeDef& node : made.node()) {
+    if (node.op() != "LookupTableImportV2") continue;
+    EXPECT_TRUE(last.input(0) == "^" + node.name() || last.input(1) == "^" + node.name());
+  }
+}
+
 TEST(TensorflowGraphTest, WhatChangesNothingAddsNothing) {
   TensorflowGraph graph;
   EXPECT_EQ(graph.Pad("x", {0, 0}, {0, 0}), "x");

@@ -72,6 +72,9 @@ TEST(TfjsLayerConfigTest, RefusesWhatTfjsWouldIgnore) {
   EXPECT_FALSE(Translate("LSTM", R"({"recurrent_activation": "floor"})").ok());
   EXPECT_THAT(std::string(Translate("Floor", "{}").status().message()),
               HasSubstr("layer 'n' (Floor): TF.js has no 'Floor'"));
+  for (const char* unknown : {"Hashing", "IntegerLookup", "TextVectorization"}) {
+    EXPECT_FALSE(Translate(unknown, "{}").ok()) << unknown;
+  }
   EXPECT_FALSE(Translate("Conv2D", R"({"groups": 2})").ok());
 }
 
