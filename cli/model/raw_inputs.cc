@@ -2,22 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "cli/model/raw_columns.h"
 #include "common/status_macros.h"
-#include "common/utf8.h"
-#include "job/data_formats/csv_format.h"
-#include "job/data_formats/data_features.h"
-#include "job/data_formats/text_format.h"
 #include "job/data_pipeline.h"
 #include "job/preprocessing.h"
 #include "job/value_steps.h"
@@ -31,17 +29,16 @@ using google::protobuf::Struct;
 // Its square, the variance of a Normalization layer, is a float32.
 constexpr double kDeviationMax = 1.8e19;
 
-// As job::VocabularyOf. InvalidArgument: a name that no model file can have.
-absl::StatusOr<std::vector<std::string>> TermsOf(const proto::CsvColumn& column,
-                                                 const proto::DataPlan& plan) {
-  std::vector<std::string> names = job::VocabularyOf(column, plan);
-  for (const std::string& name : names) {
-    if (IsUtf8(name)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("column ", column.name(), " has the name \"", absl::CHexEscape(name),
-                     "\", which is not UTF-8, as the text in a model is"));
-  }
-  return names;
+// The largest number that is exact in a model's configuration, which has doubles.
+constexpr int64_t kNumberMax = int64_t{1} << 53;
+
+// Whether the step truncates to whole numbers, and does nothing to those.
+bool IsWholeCast(const proto::PipelineStep& step) {
+  return step.has_cast() && step.cast() != "float32" && step.cast() != "bool";
+}
+
+bool TakesAnyWhole(const proto::PipelineStep& step) {
+  return step.has_hash() || step.has_vocabulary();
 }
 
 // A name that TensorFlow takes for what a layer computes.
@@ -55,10 +52,12 @@ std::string LayerName(const std::string& column) {
 
 class Preprocessing {
  public:
-  explicit Preprocessing(const proto::JobPlan& plan)
-      : plan_(plan), leading_(job::WindowOf(plan.job().train()) ? 1 : 0) {
+  Preprocessing(const proto::JobPlan& plan, std::vector<RawColumn> columns)
+      : plan_(plan),
+        leading_(job::WindowOf(plan.job().train()) ? 1 : 0),
+        columns_(std::move(columns)) {
     for (const proto::LayerSpec& layer : plan.model().layers()) {
-      if (!HasCategories(layer.name())) taken_.insert(layer.name());
+      if (!HasColumns(layer.name())) taken_.insert(layer.name());
     }
   }
 
@@ -68,9 +67,8 @@ class Preprocessing {
     model_.clear_inputs();
     std::map<std::string, std::vector<std::string>> columns;  // By input that they replace.
     for (const proto::LayerSpec& layer : plan_.model().layers()) {
-      if (layer.class_name() == "InputLayer" && HasCategories(layer.name())) {
+      if (layer.class_name() == "InputLayer" && HasColumns(layer.name())) {
         CAIRN_ASSIGN_OR_RETURN(columns[layer.name()], AddColumns(layer));
-        model_.set_sequential(false);
       } else {
         proto::LayerSpec& added = *model_.add_layers();
         added = layer;
@@ -88,70 +86,167 @@ class Preprocessing {
   }
 
  private:
-  bool IsOf(const proto::CsvColumn& column, const std::string& input) const {
-    return column.has_input() ? column.input() == input : plan_.model().inputs(0) == input;
+  bool IsOf(const RawColumn& column, const std::string& input) const {
+    return column.input.empty() ? plan_.model().inputs(0) == input : column.input == input;
   }
 
-  bool HasCategories(const std::string& input) const {
-    for (const proto::CsvColumn& column : plan_.job().train().csv().features()) {
-      if (IsOf(column, input) && job::IsCategorical(column)) return true;
-    }
-    return false;
+  // Whether a column of the input is converted: it then has an input of its own in the file.
+  bool HasColumns(const std::string& input) const {
+    return std::any_of(columns_.begin(), columns_.end(), [&](const RawColumn& column) {
+      return IsOf(column, input) && column.is_converted();
+    });
   }
 
   // Adds an input for each column of this one, and the layers that make its values of them. Returns
   // the names of the new inputs.
   absl::StatusOr<std::vector<std::string>> AddColumns(const proto::LayerSpec& input) {
+    const nn::Shape target = ShapeOf(input);
+    const auto count =
+        std::count_if(columns_.begin(), columns_.end(),
+                      [&](const RawColumn& column) { return IsOf(column, input.name()); });
     std::vector<std::string> names, parts;
     int64_t width = 0;
-    for (const proto::CsvColumn& column : plan_.job().train().csv().features()) {
+    for (const RawColumn& column : columns_) {
       if (!IsOf(column, input.name())) continue;
-      CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> vocabulary,
-                             TermsOf(column, plan_.data()));
-      names.push_back(Add(absl::StrReplaceAll(column.name(), {{"/", "_"}}), "InputLayer", {}));
+      // As the worker does, the only feature of an input takes all of its values.
+      const bool is_whole = count == 1 && column.shape.empty() && !column.one_hot;
+      const int64_t values = nn::ElementCount(is_whole ? target : column.shape);
+      names.push_back(Add(absl::StrReplaceAll(column.name, {{"/", "_"}}), "InputLayer", {}));
       auto& arguments = *Last()->mutable_fields();
-      arguments["dtype"].set_string_value(job::IsCategorical(column) ? "string" : "float32");
-      auto* const shape = arguments["batch_shape"].mutable_list_value();
-      shape->add_values()->set_null_value(google::protobuf::NULL_VALUE);
-      shape->add_values()->set_number_value(1);
-      parts.push_back(job::IsCategorical(column) ? LookUp(names.back(), column, vocabulary)
-                                                 : names.back());
-      width += column.one_hot() ? static_cast<int64_t>(vocabulary.size()) + column.unknown() : 1;
+      // The texts of whole numbers are their digits.
+      arguments["dtype"].set_string_value(column.is_converted() ? "string" : "float32");
+      SetSizes({column.text ? 1 : values}, &arguments["batch_shape"]);
+      std::string part = names.back();
+      int64_t elements = values;
+      if (column.text) {
+        if (column.text->has_output_sequence_length()) {
+          elements = column.text->output_sequence_length();
+        }
+        part = Vectorize(part, column, elements);
+      } else if (column.is_converted()) {
+        CAIRN_ASSIGN_OR_RETURN(const Part converted, Convert(part, column));
+        part = converted.layer;
+        elements *= converted.width;
+      }
+      if (column.one_hot && values > 1) part = AddReshape(part, {elements});
+      parts.push_back(part);
+      width += elements;
     }
     std::string whole = parts[0];
     if (parts.size() > 1) whole = Add(input.name() + "_columns", "Concatenate", parts);
-    const auto& shape = input.config().fields().at("batch_shape").list_value().values();
-    if (shape.size() != 2 || shape[1].number_value() != static_cast<double>(width)) {
-      whole = Add(input.name() + "_Reshape", "Reshape", {whole});
-      auto& arguments = *Last()->mutable_fields();
-      auto* const target = arguments["target_shape"].mutable_list_value();
-      for (int i = 1; i < shape.size(); ++i) *target->add_values() = shape[i];
-    }
+    if (target != nn::Shape{width}) whole = AddReshape(whole, target, input.name() + "_Reshape");
     last_[input.name()] = whole;
     return names;
   }
 
-  // Adds the layers that make a column's ids or vectors of its texts; returns the last one.
-  std::string LookUp(const std::string& text, const proto::CsvColumn& column,
-                     const std::vector<std::string>& vocabulary) {
-    const std::string prefix = LayerName(text);
-    const auto size = static_cast<double>(vocabulary.size());
-    std::string ids = Add(prefix + "_StringLookup", "StringLookup", {text});
-    auto& lookup = *Last()->mutable_fields();
-    lookup["num_oov_indices"].set_number_value(column.unknown() ? 1 : 0);
-    auto* const terms = lookup["vocabulary"].mutable_list_value();
-    for (const std::string& name : vocabulary) terms->add_values()->set_string_value(name);
-    // Keras gives other texts the first index, and Cairn the last one: max(i - 1, size * (1 - i)).
-    if (column.unknown()) {
-      const std::string known = AddRescaling(ids, prefix + "_known", 1, -1);
-      const std::string unknown = AddRescaling(ids, prefix + "_unknown", -size, size);
-      ids = Add(prefix + "_ids", "Maximum", {known, unknown});
+  // The shape of an example of the input, after the columns and before the steps.
+  nn::Shape ShapeOf(const proto::LayerSpec& input) const {
+    const std::vector<const proto::PipelineStep*> steps = StepsOf(input.name());
+    if (!steps.empty() && PlaceOf(input.name()) < plan_.data().input_shapes_size()) {
+      const auto& planned = plan_.data().input_shapes(PlaceOf(input.name())).sizes();
+      nn::Shape shape(planned.begin(), planned.end());
+      if (shape.empty()) shape.push_back(1);
+      return shape;
     }
-    if (!column.one_hot()) return ids;
-    ids = Add(prefix + "_one_hot", "CategoryEncoding", {ids});
+    nn::Shape shape;
+    const auto& sizes = input.config().fields().at("batch_shape").list_value().values();
+    for (int i = 1; i < sizes.size(); ++i) {
+      shape.push_back(static_cast<int64_t>(sizes[i].number_value()));
+    }
+    return shape;
+  }
+
+  // A layer that makes `width` values of each one.
+  struct Part {
+    std::string layer;
+    int64_t width = 1;
+  };
+
+  // Adds the layers that make a column's ids or vectors of its values; returns the last one.
+  absl::StatusOr<Part> Convert(const std::string& values, const RawColumn& column) {
+    const std::string prefix = LayerName(values);
+    Part part;
+    part.width = static_cast<int64_t>(column.vocabulary.size()) + column.unknown;
+    if (column.hash) {
+      part.width = column.hash->num_bins();
+      part.layer = Add(prefix + "_Hashing", "Hashing", {values});
+      CAIRN_RETURN_IF_ERROR(SetHashing(*column.hash));
+    } else {
+      google::protobuf::ListValue terms;
+      for (const std::string& name : column.vocabulary) terms.add_values()->set_string_value(name);
+      part.layer = LookUp(values, "StringLookup", terms, column.unknown);
+    }
+    if (!column.one_hot) {
+      part.width = 1;
+      return part;
+    }
+    part.layer = Add(prefix + "_one_hot", "CategoryEncoding", {part.layer});
     auto& encoding = *Last()->mutable_fields();
-    encoding["num_tokens"].set_number_value(size + column.unknown());
+    encoding["num_tokens"].set_number_value(static_cast<double>(part.width));
     encoding["output_mode"].set_string_value("one_hot");
+    return part;
+  }
+
+  // Adds the layers that make ids of the terms.
+  std::string LookUp(const std::string& values, const char* class_name,
+                     const google::protobuf::ListValue& terms, bool unknown) {
+    const std::string prefix = LayerName(values);
+    const auto size = static_cast<double>(terms.values_size());
+    std::string ids = Add(absl::StrCat(prefix, "_", class_name), class_name, {values});
+    auto& lookup = *Last()->mutable_fields();
+    lookup["num_oov_indices"].set_number_value(unknown ? 1 : 0);
+    *lookup["vocabulary"].mutable_list_value() = terms;
+    // Keras gives others the first index, and Cairn the last one: max(i - 1, size * (1 - i)).
+    if (!unknown) return ids;
+    const std::string known = AddRescaling(ids, prefix + "_known", 1, -1);
+    const std::string others = AddRescaling(ids, prefix + "_unknown", -size, size);
+    return Add(prefix + "_ids", "Maximum", {known, others});
+  }
+
+  // Sets the arguments of the last layer, a Hashing.
+  absl::Status SetHashing(const proto::Hashing& hash) {
+    auto& arguments = *Last()->mutable_fields();
+    arguments["num_bins"].set_number_value(static_cast<double>(hash.num_bins()));
+    for (int i = 0; i < 2 && !hash.salt().empty(); ++i) {
+      const uint64_t salt = i == 0 ? hash.salt(0) : *hash.salt().rbegin();
+      if (salt > static_cast<uint64_t>(kNumberMax)) return TooLarge("salt", salt);
+      arguments["salt"].mutable_list_value()->add_values()->set_number_value(
+          static_cast<double>(salt));
+    }
+    if (hash.has_mask_value_word()) {
+      arguments["mask_value"].set_string_value(hash.mask_value_word());
+    } else if (hash.has_mask_value()) {
+      if (!IsExact(hash.mask_value())) return TooLarge("mask_value", hash.mask_value());
+      arguments["mask_value"].set_number_value(static_cast<double>(hash.mask_value()));
+    }
+    return absl::OkStatus();
+  }
+
+  static bool IsExact(int64_t number) { return number >= -kNumberMax && number <= kNumberMax; }
+  static absl::Status TooLarge(const char* field, const absl::AlphaNum& number) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the ", field, " ", number,
+                     " is beyond 2^53, which the numbers in a model's configuration do not reach; "
+                     "export without the flag and prepare the inputs before"));
+  }
+
+  // Adds the layer that makes `length` ids of a text.
+  std::string Vectorize(const std::string& text, const RawColumn& column, int64_t length) {
+    std::string ids = Add(LayerName(text) + "_TextVectorization", "TextVectorization", {text});
+    auto& arguments = *Last()->mutable_fields();
+    const auto set = [&](const char* field, const std::string& given, const char* otherwise) {
+      if (given == "none") {  // Keras requires all of them in files.
+        arguments[field].set_null_value(google::protobuf::NULL_VALUE);
+      } else {
+        arguments[field].set_string_value(given.empty() ? otherwise : given);
+      }
+    };
+    set("standardize", column.text->standardize(), "lower_and_strip_punctuation");
+    set("split", column.text->split(), "whitespace");
+    set("ngrams", "none", "");
+    arguments["output_sequence_length"].set_number_value(static_cast<double>(length));
+    auto* const terms = arguments["vocabulary"].mutable_list_value();
+    for (const std::string& token : column.vocabulary) terms->add_values()->set_string_value(token);
     return ids;
   }
 
@@ -167,39 +262,75 @@ class Preprocessing {
   // Adds the layers behind an input.
   absl::Status Prepare(const proto::LayerSpec& input) {
     const std::vector<const proto::PipelineStep*> steps = StepsOf(input.name());
-    if (!steps.empty() && HasCategories(input.name())) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the input '", input.name(), "' has columns of names and the step \"",
-          job::NameOf(*steps[0]),
-          "\" of the pipeline, which layers do not do together; export without the flag and "
-          "prepare the inputs before"));
-    }
     // Integers are neither scaled nor standardized.
-    const auto dtype = input.config().fields().find("dtype");
-    const bool is_float =
-        dtype == input.config().fields().end() || dtype->second.string_value() == "float32";
-    if (!is_float) return steps.empty() ? absl::OkStatus() : NoLayer(*steps[0]);
+    const bool is_float = DtypeOf(input) == "float32";
+    if (!is_float && steps.empty()) return absl::OkStatus();
     if (!steps.empty() && PlaceOf(input.name()) >= plan_.data().input_shapes_size()) {
       return NoLayer(*steps[0]);
     }
+    const bool has_columns = HasColumns(input.name());
     last_.emplace(input.name(), input.name());
-    if (const double scale = plan_.job().train().scale();
-        plan_.job().train().has_scale() && scale != 1) {
+    const proto::DataSource& train = plan_.job().train();
+    const double scale = train.has_scale() ? train.scale() : 1;
+    const bool is_scaled = is_float && scale != 1;
+    nn::Shape shape;
+    bool is_whole = !is_float && !has_columns;
+    if (!steps.empty()) {
+      CAIRN_ASSIGN_OR_RETURN(shape, ShapeBefore(input.name(), steps));
+      if (has_columns) {
+        if (shape != ShapeOf(input)) Append(input.name(), shape);
+      } else {
+        CAIRN_ASSIGN_OR_RETURN(const std::string dtype,
+                               FileType(DtypeOf(input), is_scaled, shape, steps));
+        auto& fields = *Last()->mutable_fields();
+        fields["dtype"].set_string_value(dtype);
+        SetSizes(shape, &fields["batch_shape"]);
+        is_whole = dtype != "float32";
+      }
+    }
+    if (is_scaled) {
       auto& arguments = *Append(input.name(), "Rescaling")->mutable_fields();
       arguments["scale"].set_number_value(scale);
       arguments["offset"].set_number_value(0);  // Keras requires it in files.
-    }
-    nn::Shape shape;
-    if (!steps.empty()) {
-      CAIRN_ASSIGN_OR_RETURN(shape, SetShape(input.name(), steps));
+      is_whole = false;
     }
     for (const proto::PipelineStep* step : steps) {
-      CAIRN_RETURN_IF_ERROR(AddStep(input.name(), *step, shape));
+      CAIRN_RETURN_IF_ERROR(AddStep(input.name(), *step, shape, &is_whole));
       CAIRN_ASSIGN_OR_RETURN(shape, job::ShapeAfter(*step, std::move(shape), leading_));
     }
+    if (!is_float) return absl::OkStatus();
     // Otherwise the statistics are of a step.
     if (plan_.job().train().standardize()) Normalize(input.name());
     return absl::OkStatus();
+  }
+
+  static std::string DtypeOf(const proto::LayerSpec& input) {
+    const auto dtype = input.config().fields().find("dtype");
+    return dtype == input.config().fields().end() ? "float32" : dtype->second.string_value();
+  }
+
+  // The type of an input in the file, in front of these steps. One of whole numbers stands for the
+  // steps "cast" that begin them.
+  absl::StatusOr<std::string> FileType(const std::string& dtype, bool is_scaled,
+                                       const nn::Shape& shape,
+                                       const std::vector<const proto::PipelineStep*>& steps) const {
+    const auto does_nothing = [&](const proto::PipelineStep* step) {
+      return IsWholeCast(*step) || step->has_flip() ||
+             (step->has_pad() && step->pad().length() == shape[leading_]);
+    };
+    const auto moves = [&](const proto::PipelineStep* step) {
+      return does_nothing(step) || step->has_pad() || step->has_crop();
+    };
+    const auto first = std::find_if_not(steps.begin(), steps.end(), does_nothing);
+    const auto computing = std::find_if_not(steps.begin(), steps.end(), moves);
+    if (first == steps.end()) return dtype;
+    if (computing == steps.end() || is_scaled || !TakesAnyWhole(**computing)) return "float32";
+    if (first == computing) return "int64";
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the step \"", job::NameOf(**first), "\" of the pipeline stands before \"",
+        job::NameOf(**computing),
+        "\", and its layer takes no whole numbers of 64 bits; put it behind, or export without "
+        "the flag and prepare the inputs before"));
   }
 
   std::vector<const proto::PipelineStep*> StepsOf(const std::string& input) const {
@@ -223,24 +354,28 @@ class Preprocessing {
     return static_cast<int>(std::find(inputs.begin(), inputs.end(), input) - inputs.begin());
   }
 
-  // Gives the input, which was added last, the shape of the examples before the steps; returns it.
-  absl::StatusOr<nn::Shape> SetShape(const std::string& input,
-                                     const std::vector<const proto::PipelineStep*>& steps) {
+  // The shape of the examples before the steps, as the layers take it.
+  absl::StatusOr<nn::Shape> ShapeBefore(
+      const std::string& input, const std::vector<const proto::PipelineStep*>& steps) const {
     const auto& planned = plan_.data().input_shapes(PlaceOf(input)).sizes();
     nn::Shape shape(planned.begin(), planned.end());
     nn::Shape after = shape;
     for (const proto::PipelineStep* step : steps) {
       CAIRN_ASSIGN_OR_RETURN(after, job::ShapeAfter(*step, std::move(after), leading_));
     }
-    auto& sizes = *(*Last()->mutable_fields())["batch_shape"].mutable_list_value();
     // The model may have a last axis of 1 that the files lack. Layers take no single numbers.
-    const bool lacks_axis = static_cast<int>(after.size()) == sizes.values_size() - 2;
+    const bool lacks_axis = after.size() + 1 == ModelRank(input);
     if (lacks_axis || shape.empty()) shape.push_back(1);
+    return shape;
+  }
+
+  static void SetSizes(const nn::Shape& shape, google::protobuf::Value* batch_shape) {
+    auto& sizes = *batch_shape->mutable_list_value();
     sizes.clear_values();
     sizes.add_values()->set_null_value(google::protobuf::NULL_VALUE);
-    for (const int64_t size : shape)
+    for (const int64_t size : shape) {
       sizes.add_values()->set_number_value(static_cast<double>(size));
-    return shape;
+    }
   }
 
   // The layers of images take (height, width, channels).
@@ -265,23 +400,46 @@ class Preprocessing {
   }
 
   // Adds the layer that does what the step does in inference.
+  // `*is_whole`: whether the values are whole numbers.
   absl::Status AddStep(const std::string& input, const proto::PipelineStep& step,
-                       const nn::Shape& shape) {
+                       const nn::Shape& shape, bool* is_whole) {
     using Step = proto::PipelineStep;
     switch (step.step_case()) {
       case Step::kFlip:
         return absl::OkStatus();
       case Step::kCast:
-        return step.cast() == "float32" ? absl::OkStatus() : NoLayer(step);
+        if (step.cast() == "bool") {
+          // The square of the sign.
+          const std::string sign = Add(input + "_sign", "Sign", {last_[input]});
+          last_[input] = Add(input + "_bool", "Multiply", {sign, sign});
+        } else if (step.cast() != "float32" && !*is_whole) {
+          Truncate(input);
+        }
+        *is_whole |= step.cast() != "float32";
+        return absl::OkStatus();
       case Step::kNormalize:
+        *is_whole = false;
         return Normalize(input, step.normalize());
+      case Step::kHash:
+        *is_whole = true;
+        Append(input, "Hashing");
+        return SetHashing(step.hash());
+      case Step::kVocabulary:
+        *is_whole = true;
+        return LookUp(input, step.vocabulary());
+      case Step::kPad:
+        *is_whole &= step.pad().value() == std::trunc(step.pad().value());
+        Pad(input, step.pad(), shape);
+        return absl::OkStatus();
       case Step::kOneHot: {
+        *is_whole = true;
         auto& arguments = *Append(input, "CategoryEncoding")->mutable_fields();
         arguments["num_tokens"].set_number_value(static_cast<double>(step.one_hot()));
         arguments["output_mode"].set_string_value("one_hot");
         return absl::OkStatus();
       }
       case Step::kResize: {
+        *is_whole = false;
         const proto::ResizeStep& resize = step.resize();
         if (resize.pad_to_aspect_ratio()) return NoLayer(step);
         CAIRN_RETURN_IF_ERROR(CheckImages(step, shape));
@@ -297,18 +455,73 @@ class Preprocessing {
       case Step::kCrop: {
         CAIRN_RETURN_IF_ERROR(CheckImages(step, shape));
         const std::array wanted = {step.crop().size(0), *step.crop().size().rbegin()};
-        auto& arguments = *Append(input, "Cropping2D")->mutable_fields();
+        std::array<std::array<int64_t, 2>, 2> sides;
         for (int axis = 0; axis < 2; ++axis) {
-          const int64_t before = (shape[axis] - wanted[axis]) / 2;
-          auto& sides = *arguments["cropping"].mutable_list_value()->add_values();
-          for (const int64_t side : {before, shape[axis] - wanted[axis] - before}) {
-            sides.mutable_list_value()->add_values()->set_number_value(static_cast<double>(side));
-          }
+          const int64_t cut = shape[axis] - wanted[axis];
+          sides[axis] = {cut / 2, cut - cut / 2};
         }
+        SetSides(sides, &(*Append(input, "Cropping2D")->mutable_fields())["cropping"]);
         return absl::OkStatus();
       }
       default:
         return NoLayer(step);
+    }
+  }
+
+  // sign(x) * floor(max(x, -x))
+  void Truncate(const std::string& input) {
+    const std::string x = last_[input];
+    const std::string negative = AddRescaling(x, input + "_negative", -1, 0);
+    const std::string size = Add(input + "_size", "Maximum", {x, negative});
+    const std::string whole = Add(input + "_whole", "Floor", {size});
+    const std::string sign = Add(input + "_sign", "Sign", {x});
+    last_[input] = Add(input + "_cast", "Multiply", {sign, whole});
+  }
+
+  absl::Status LookUp(const std::string& input, const proto::VocabularyStep& step) {
+    google::protobuf::ListValue terms;
+    for (const int64_t number : step.numbers()) {
+      if (!IsExact(number)) return TooLarge("number of the vocabulary", number);
+      terms.add_values()->set_number_value(static_cast<double>(number));
+    }
+    last_[input] = LookUp(last_[input], "IntegerLookup", terms, step.unknown());
+    return absl::OkStatus();
+  }
+
+  // Fills or cuts the axis behind the leading ones, which an image has as its width. Zeros that
+  // fill it become other numbers by the mean of a Normalization, which is 0 elsewhere.
+  void Pad(const std::string& input, const proto::PadStep& step, const nn::Shape& shape) {
+    const int64_t length = shape[leading_];
+    const int64_t wanted = step.length();
+    if (length == wanted) return;
+    const int64_t windows = leading_ == 0 ? 1 : shape[0];
+    nn::Shape image = {windows, length, nn::ElementCount(shape) / (windows * length)};
+    Append(input, image);
+    const bool cuts = length > wanted;
+    auto& arguments = *Append(input, cuts ? "Cropping2D" : "ZeroPadding2D")->mutable_fields();
+    SetSides({{{0, 0}, {0, std::abs(wanted - length)}}}, &arguments[cuts ? "cropping" : "padding"]);
+    image[1] = wanted;
+    if (!cuts && step.value() != 0) {
+      Append(input, {nn::ElementCount(image)});
+      std::vector<double> mean;
+      for (int64_t i = 0; i < nn::ElementCount(image); ++i) {
+        mean.push_back(i / image[2] % wanted < length ? 0 : -step.value());
+      }
+      Normalize(input, mean, std::vector<double>{1});
+    }
+    nn::Shape after = shape;
+    after[leading_] = wanted;
+    Append(input, after);
+  }
+
+  // Of ZeroPadding2D and Cropping2D: above and below, left and right.
+  static void SetSides(const std::array<std::array<int64_t, 2>, 2>& sides,
+                       google::protobuf::Value* argument) {
+    for (const std::array<int64_t, 2>& axis : sides) {
+      auto& pair = *argument->mutable_list_value()->add_values()->mutable_list_value();
+      for (const int64_t side : axis) {
+        pair.add_values()->set_number_value(static_cast<double>(side));
+      }
     }
   }
 
@@ -356,6 +569,29 @@ class Preprocessing {
     }
   }
 
+  std::string AddReshape(const std::string& input, const nn::Shape& shape, std::string name = "") {
+    if (name.empty()) name = LayerName(input) + "_Reshape";
+    std::string added = Add(std::move(name), "Reshape", {input});
+    auto& target = *(*Last()->mutable_fields())["target_shape"].mutable_list_value();
+    for (const int64_t size : shape) {
+      target.add_values()->set_number_value(static_cast<double>(size));
+    }
+    return added;
+  }
+
+  // The number of axes of an example of the model's input.
+  size_t ModelRank(const std::string& input) const {
+    const auto layer =
+        std::find_if(plan_.model().layers().begin(), plan_.model().layers().end(),
+                     [&](const proto::LayerSpec& each) { return each.name() == input; });
+    return layer->config().fields().at("batch_shape").list_value().values_size() - 1;
+  }
+
+  // Gives the input's values another shape.
+  void Append(const std::string& input, const nn::Shape& shape) {
+    last_[input] = AddReshape(last_[input], shape, input + "_Reshape");
+  }
+
   // Adds a layer behind the input's last one.
   Struct* Append(const std::string& input, const char* class_name) {
     last_[input] = Add(absl::StrCat(input, "_", class_name), class_name, {last_[input]});
@@ -366,6 +602,7 @@ class Preprocessing {
   std::string Add(std::string name, const char* class_name,
                   const std::vector<std::string>& inputs) {
     while (!taken_.insert(name).second) name += "_";
+    if (inputs.size() != 1) model_.set_sequential(false);
     proto::LayerSpec& layer = *model_.add_layers();
     layer.set_name(name);
     layer.set_class_name(class_name);
@@ -378,88 +615,35 @@ class Preprocessing {
 
   const proto::JobPlan& plan_;
   const int leading_;  // Axes of a window's rows.
+  const std::vector<RawColumn> columns_;
   proto::ModelSpec model_;
   std::set<std::string> taken_;
   std::map<std::string, std::string> last_;  // By input: the last layer that prepares it.
 };
 
-// What the job does to the values of a feature, and no layer does. Null: nothing.
-const char* UnwrittenWork(const proto::DataFeature& feature) {
-  return feature.has_hash()                 ? "are hashed"
-         : feature.has_text_vectorization() ? "are divided into tokens"
-         : job::HasNames(feature)           ? "are looked up in a vocabulary"
-         : feature.has_default_() || feature.has_default_name()
-             ? "are replaced where they are missing"
-             : nullptr;
-}
-
-// The features of a source of records, of a Parquet table or of texts.
-job::DataFeatures FeaturesOf(const proto::JobPlan& plan) {
-  const proto::DataSource& source = plan.job().train();
-  if (source.has_tfrecord()) return source.tfrecord().features();
-  if (source.has_parquet()) return source.parquet().features();
-  if (!source.has_text()) return {};
-  const auto& layers = plan.model().layers();
-  const bool takes_text =
-      std::any_of(layers.begin(), layers.end(), [](const proto::LayerSpec& layer) {
-        const auto dtype = layer.config().fields().find("dtype");
-        return layer.class_name() == "InputLayer" && dtype != layer.config().fields().end() &&
-               dtype->second.string_value() == "string";
-      });
-  return job::TextFeatures(source.text(), takes_text);
-}
-
-// The first column whose missing values the job replaces, if there is one.
-std::string FilledColumn(const proto::JobPlan& plan) {
-  for (const proto::CsvColumn& column : plan.job().train().csv().features()) {
-    if (column.has_missing()) return column.name();
+absl::StatusOr<proto::ModelSpec> AddPreprocessing(const proto::JobPlan& plan) {
+  const proto::DataSource& train = plan.job().train();
+  if (!train.mix().empty() || !train.zip().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(train.zip().empty() ? "the sources of \"mix\" may have different inputs"
+                                         : "each source of \"zip\" has its own preprocessing",
+                     "; export without the flag and prepare the inputs before"));
   }
-  return "";
+  CAIRN_ASSIGN_OR_RETURN(std::vector<RawColumn> columns, RawColumnsOf(plan));
+  const bool is_converted = std::any_of(columns.begin(), columns.end(),
+                                        [](const RawColumn& each) { return each.is_converted(); });
+  if (is_converted && job::WindowOf(train)) {
+    return absl::InvalidArgumentError(
+        "an input is a window of rows with names, which no layer takes; export without the flag "
+        "and prepare the inputs before");
+  }
+  return Preprocessing(plan, std::move(columns)).Run();
 }
 
 }  // namespace
 
 absl::StatusOr<proto::ModelSpec> ModelOfRawInputs(const proto::JobPlan& plan) {
-  if (const std::string column = FilledColumn(plan); !column.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--with-preprocessing: missing values of column ", column,
-        " are replaced, which no layer does; export without the flag and prepare the inputs "
-        "before"));
-  }
-  for (const proto::CsvColumn& column : plan.job().train().csv().features()) {
-    if (!column.has_hash()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("--with-preprocessing: the texts of column ", column.name(),
-                     " are hashed, which no layer of a job does; export without the flag and "
-                     "prepare the inputs before"));
-  }
-  for (const proto::DataFeature& feature : FeaturesOf(plan)) {
-    const char* const work = UnwrittenWork(feature);
-    if (work == nullptr) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("--with-preprocessing: the values of \"", feature.name(), "\" ", work,
-                     ", and only columns of csv get layers for this; export without the flag and "
-                     "prepare the inputs before"));
-  }
-  if (!plan.job().train().mix().empty()) {
-    return absl::InvalidArgumentError(
-        "--with-preprocessing: the sources of \"mix\" may have different inputs; export without "
-        "the "
-        "flag and prepare the inputs before");
-  }
-  if (!plan.job().train().zip().empty()) {
-    return absl::InvalidArgumentError(
-        "--with-preprocessing: each source of \"zip\" has its own preprocessing; export without "
-        "the flag and prepare the inputs before");
-  }
-  const auto& columns = plan.job().train().csv().features();
-  const bool has_categories = std::any_of(columns.begin(), columns.end(), job::IsCategorical);
-  if (has_categories && job::WindowOf(plan.job().train())) {
-    return absl::InvalidArgumentError(
-        "--with-preprocessing: an input is a window of rows with names, which no layer takes; "
-        "export without the flag and prepare the inputs before");
-  }
-  auto model = Preprocessing(plan).Run();
+  auto model = AddPreprocessing(plan);
   if (model.ok()) return model;
   return absl::InvalidArgumentError(
       absl::StrCat("--with-preprocessing: ", std::string(model.status().message())));

@@ -86,65 +86,13 @@ TEST(RawInputsTest, ColumnsOfCategoriesBecomeInputsOfText) {
 
 TEST(RawInputsTest, WhatLayersCannotSayIsRefusedByName) {
   proto::JobPlan plan = PlanOfColumns();
-  auto* const vocabulary = plan.mutable_data()->mutable_vocabularies(0);
-  vocabulary->set_names(0, "M\xfcnchen");
+  plan.mutable_data()->mutable_vocabularies(0)->set_names(0, "M\xfcnchen");
   EXPECT_THAT(std::string(ModelOfRawInputs(plan).status().message()),
               HasSubstr("--with-preprocessing: column a/city has the name \"M\\xfcnchen\""));
-  plan = PlanOfColumns();
-  plan.mutable_job()->mutable_train()->mutable_csv()->mutable_features(1)->mutable_missing();
-  EXPECT_THAT(std::string(ModelOfRawInputs(plan).status().message()),
-              HasSubstr("missing values of column age are replaced"));
   plan = PlanOfColumns();
   plan.mutable_job()->mutable_train()->add_pipeline()->mutable_window()->set_size(2);
   EXPECT_THAT(ModelOfRawInputs(plan).status().message(),
               HasSubstr("an input is a window of rows with names"));
-}
-
-TEST(RawInputsTest, FeaturesThatTheReaderConvertsAreRefused) {
-  const auto refusal_of = [](const proto::DataSource& source) {
-    proto::JobPlan plan = ExamplePlan();
-    *plan.mutable_job()->mutable_train() = source;
-    return std::string(ModelOfRawInputs(plan).status().message());
-  };
-  const auto has = [](const std::string& work) {
-    return HasSubstr("--with-preprocessing: the values of \"x\" " + work +
-                     ", and only columns of csv get layers for this; export without the flag");
-  };
-  proto::DataFeature plain;
-  plain.set_name("x");
-  proto::DataFeature hashed = plain, named = plain, text = plain, filled = plain;
-  hashed.mutable_hash()->set_num_bins(9);
-  named.add_vocabulary("a");
-  text.mutable_text_vectorization();
-  filled.set_default_(0);
-  const std::pair<proto::DataFeature, const char*> cases[] = {
-      {hashed, "are hashed"},
-      {named, "are looked up in a vocabulary"},
-      {text, "are divided into tokens"},
-      {filled, "are replaced where they are missing"}};
-  for (const auto& [feature, work] : cases) {
-    proto::DataSource tfrecord, parquet;
-    *tfrecord.mutable_tfrecord()->add_features() = plain;
-    *parquet.mutable_parquet()->add_features() = plain;
-    EXPECT_EQ(refusal_of(tfrecord), "");
-    EXPECT_EQ(refusal_of(parquet), "");
-    *tfrecord.mutable_tfrecord()->add_features() = feature;
-    *parquet.mutable_parquet()->add_features() = feature;
-    EXPECT_THAT(refusal_of(tfrecord), has(work));
-    EXPECT_THAT(refusal_of(parquet), has(work));
-  }
-  proto::DataSource texts;
-  texts.mutable_text()->add_files("x.txt");
-  EXPECT_THAT(refusal_of(texts), HasSubstr("are divided into tokens"));
-}
-
-TEST(RawInputsTest, StepsOfColumnsOfNamesAreRefused) {
-  proto::JobPlan plan = PlanOfColumns();
-  plan.mutable_job()->mutable_train()->add_pipeline()->mutable_normalize();
-  plan.mutable_data()->add_input_shapes()->add_sizes(4);
-  EXPECT_THAT(std::string(ModelOfRawInputs(plan).status().message()),
-              HasSubstr("has columns of names and the step \"normalize\" of the pipeline, which "
-                        "layers do not do together"));
 }
 
 // A job whose examples have the first shape in the files and the second one in the model.
@@ -182,6 +130,74 @@ TEST(RawInputsTest, TheInputHasTheShapeOfTheFiles) {
   EXPECT_EQ(shape_of({5, 1}, {5, 4}), "5 1 ");
   EXPECT_EQ(shape_of({}, {4}), "1 ");
   EXPECT_EQ(shape_of({1}, {4}), "1 ");
+}
+
+// The classes of the layers that prepare the input, and its type, or the error.
+std::string LayersOf(const proto::JobPlan& plan) {
+  const auto model = ModelOfRawInputs(plan);
+  if (!model.ok()) return std::string(model.status().message());
+  const auto created = nn::Model::CreateForExport(*model);
+  if (!created.ok()) return std::string(created.status().message());
+  std::string text = model->layers(0).config().fields().at("dtype").string_value();
+  const int added = model->layers_size() - plan.model().layers_size();
+  for (int i = 1; i <= added; ++i) text += " " + model->layers(i).class_name();
+  return text;
+}
+
+TEST(RawInputsTest, WholeNumbersHave64BitsWhereTheyAreLookedUpOrHashed) {
+  proto::JobPlan plan = PlanOfShapes({4}, {4});
+  auto& pipeline = *plan.mutable_job()->mutable_train()->mutable_pipeline();
+  pipeline.Add()->set_cast("int64");
+  auto& vocabulary = *pipeline.Add()->mutable_vocabulary();
+  vocabulary.add_numbers(7);
+  EXPECT_EQ(LayersOf(plan), "int64 IntegerLookup");
+  vocabulary.set_unknown(true);
+  EXPECT_EQ(LayersOf(plan), "int64 IntegerLookup Rescaling Rescaling Maximum");
+  pipeline.Mutable(0)->set_cast("bool");
+  pipeline.Mutable(1)->mutable_hash()->set_num_bins(9);
+  EXPECT_EQ(LayersOf(plan), "float32 Sign Multiply Hashing");
+  pipeline.Mutable(0)->mutable_pad()->set_length(4);
+  EXPECT_EQ(LayersOf(plan), "int64 Hashing");
+  plan.mutable_job()->mutable_train()->set_scale(2);
+  EXPECT_EQ(LayersOf(plan), "float32 Rescaling Hashing");
+  plan.mutable_job()->mutable_train()->clear_scale();
+  plan.mutable_data()->mutable_input_shapes(0)->set_sizes(0, 3);
+  EXPECT_THAT(LayersOf(plan), HasSubstr("the step \"pad\" of the pipeline stands before \"hash\", "
+                                        "and its layer takes no whole numbers of 64 bits; put it "
+                                        "behind"));
+}
+
+TEST(RawInputsTest, CastsAndPadsAreLayersOfFloats) {
+  proto::JobPlan plan = PlanOfShapes({3}, {4});
+  auto& pipeline = *plan.mutable_job()->mutable_train()->mutable_pipeline();
+  pipeline.Add()->set_cast("int8");
+  pipeline.Add()->mutable_pad()->set_length(4);
+  const std::string truncation = "float32 Rescaling Maximum Floor Sign Multiply";
+  EXPECT_EQ(LayersOf(plan), truncation + " Reshape ZeroPadding2D Reshape");
+  pipeline.Mutable(1)->mutable_pad()->set_value(-2);
+  EXPECT_EQ(LayersOf(plan), truncation + " Reshape ZeroPadding2D Reshape Normalization Reshape");
+  // An input of whole numbers is the cast.
+  plan = PlanOfShapes({4}, {4});
+  plan.mutable_job()->mutable_train()->add_pipeline()->set_cast("int8");
+  auto& input = *plan.mutable_model()->mutable_layers(0)->mutable_config()->mutable_fields();
+  input["dtype"].set_string_value("int32");
+  EXPECT_THAT(ModelOfRawInputs(plan)->layers_size(), plan.model().layers_size());
+}
+
+TEST(RawInputsTest, NumbersBeyondThoseOfAConfigurationAreRefused) {
+  proto::JobPlan plan = PlanOfShapes({4}, {4});
+  auto& step = *plan.mutable_job()->mutable_train()->add_pipeline();
+  constexpr int64_t kLarge = (int64_t{1} << 53) + 1;
+  const std::string reason = " 9007199254740993 is beyond 2^53, which the numbers in a model's";
+  step.mutable_vocabulary()->add_numbers(kLarge);
+  EXPECT_THAT(LayersOf(plan), HasSubstr("the number of the vocabulary" + reason));
+  step.mutable_hash()->set_num_bins(2);
+  step.mutable_hash()->add_salt(kLarge);
+  EXPECT_THAT(LayersOf(plan), HasSubstr("the salt" + reason));
+  step.mutable_hash()->set_salt(0, kLarge - 1);
+  EXPECT_EQ(LayersOf(plan), "int64 Hashing");
+  step.mutable_hash()->set_mask_value(-kLarge);
+  EXPECT_THAT(LayersOf(plan), HasSubstr("the mask_value -9007199254740993 is beyond 2^53"));
 }
 
 TEST(RawInputsTest, DeviationsThatANormalizationDoesNotDivideByAreRefused) {
