@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -17,6 +18,7 @@
 #include "cluster/partition_map.h"
 #include "common/plural.h"
 #include "common/status_macros.h"
+#include "job/strategy.h"
 
 namespace cairn::cli {
 namespace {
@@ -109,35 +111,49 @@ void PrintEvaluations(const CommonFlags& flags, const proto::JobStatus& job, std
   }
 }
 
-// The examples of a batch, which one worker computes, and of an update, which is the global batch.
-struct BatchSizes {
-  int64_t batch = 0;
+// How batches become updates.
+struct Updates {
+  std::string strategy;
+  std::string mode;  // Of parameter servers; else empty.
+  // The examples of a batch, which one worker computes. Those of an update are the global batch.
+  int64_t batch_size = 0;
   int64_t batches_per_update = 1;
 };
 
 // Nothing before the job has a plan.
-std::optional<BatchSizes> BatchSizesOf(const FoundSource& found, const proto::JobStatus& job) {
+std::optional<Updates> UpdatesOf(const FoundSource& found, const proto::JobStatus& job) {
   const absl::StatusOr<proto::JobPlan> plan = found.source->GetPlan(absl::StrCat(job.job_id()));
   if (!plan.ok()) return std::nullopt;
-  return BatchSizes{plan->batch_size(), plan->synchronous() ? plan->batches_per_update() : 1};
+  Updates updates;
+  updates.strategy = job::StrategyName(plan->job().strategy());
+  if (!job::NeedsClusterWithoutPs(plan->job().strategy())) {
+    updates.mode = plan->synchronous() ? "sync" : plan->window() < 0 ? "async" : "stale";
+  }
+  updates.batch_size = plan->batch_size();
+  if (plan->synchronous()) updates.batches_per_update = plan->batches_per_update();
+  return updates;
 }
 
-void PrintBatchSizes(const BatchSizes& sizes, std::ostream* out) {
-  *out << "  batch size   " << Plural(sizes.batch, "example") << " on one worker; ";
-  if (sizes.batches_per_update == 1) {
+void PrintUpdates(const Updates& updates, std::ostream* out) {
+  *out << "  strategy     " << updates.strategy << (updates.mode.empty() ? "" : ", ")
+       << updates.mode << "\n";
+  *out << "  batch size   " << Plural(updates.batch_size, "example") << " on one worker; ";
+  if (updates.batches_per_update == 1) {
     *out << "each batch is an update\n";
   } else {
-    *out << sizes.batches_per_update << " batches are an update: global batch "
-         << sizes.batches_per_update * sizes.batch << "\n";
+    *out << updates.batches_per_update << " batches are an update: global batch "
+         << updates.batches_per_update * updates.batch_size << "\n";
   }
 }
 
 nlohmann::ordered_json JobJson(const FoundSource& found, const proto::JobStatus& job) {
   nlohmann::ordered_json json = FoundStatusJson(job, IsUp(found));
-  if (const auto sizes = BatchSizesOf(found, job)) {
-    json["batch_size"] = sizes->batch;
-    json["batches_per_update"] = sizes->batches_per_update;
-    json["global_batch_size"] = sizes->batches_per_update * sizes->batch;
+  if (const auto updates = UpdatesOf(found, job)) {
+    json["strategy"] = updates->strategy;
+    if (!updates->mode.empty()) json["mode"] = updates->mode;
+    json["batch_size"] = updates->batch_size;
+    json["batches_per_update"] = updates->batches_per_update;
+    json["global_batch_size"] = updates->batches_per_update * updates->batch_size;
   }
   return json;
 }
@@ -147,7 +163,7 @@ void PrintJob(const CommonFlags& flags, const FoundSource& found, const proto::J
   PrintState(found, job, out);
   *out << absl::StrFormat("  batches      %d of %d%s\n", job.batches_done(), job.total_batches(),
                           job.stopped_early() ? ", stopped early" : "");
-  if (const auto sizes = BatchSizesOf(found, job)) PrintBatchSizes(*sizes, out);
+  if (const auto updates = UpdatesOf(found, job)) PrintUpdates(*updates, out);
   PrintEvaluations(flags, job, out);
   PrintBest(job, out);
   PrintFaults(job, out);

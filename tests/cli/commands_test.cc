@@ -195,10 +195,13 @@ TEST_F(CommandsOnStateTest, JobsAndStatusAreRead) {
   const Result status = RunOnState({"status", "example", "--json"});
   EXPECT_EQ(status.exit_code, 0);
   EXPECT_EQ(status.lines()[0]["state"], "finished");
+  EXPECT_EQ(status.lines()[0]["strategy"], "parameter_server");
+  EXPECT_EQ(status.lines()[0]["mode"], "sync");
   EXPECT_EQ(status.lines()[0]["batch_size"], 16);
   EXPECT_EQ(status.lines()[0]["global_batch_size"], 48);
   EXPECT_THAT(RunOnState({"status", "example"}).out,
-              HasSubstr("16 examples on one worker; 3 batches are an update: global batch 48\n"));
+              HasSubstr("  strategy     parameter_server, sync\n  batch size   16 examples on one "
+                        "worker; 3 batches are an update: global batch 48\n"));
   EXPECT_THAT(RunOnState({"status"}).out,
               AllOf(HasSubstr("job 1 (example): finished"), HasSubstr("days ago)  note number 7"),
                     Not(HasSubstr("note number 2"))));
