@@ -21,6 +21,7 @@
 #include "cluster/tf_config.h"
 #include "common/flag_checks.h"
 #include "common/logging.h"
+#include "common/printable.h"
 #include "common/standard_files.h"
 #include "common/status_macros.h"
 #include "common/version.h"
@@ -47,6 +48,7 @@ using cairn::worker::WorkerTaskOptions;
 struct Flags {
   std::string tf_config;
   std::string coordinator;
+  std::vector<std::string> coordinator_flags;
   std::string state = "cairn-state";
   std::string log_level = "info";
   std::string log_file;
@@ -67,6 +69,13 @@ constexpr absl::Duration kStopTimeout = absl::Seconds(2);
 // The coordinator of a cluster without chief may take a checkpoint before it ends.
 constexpr absl::Duration kCoordinatorStop = absl::Seconds(30);
 
+std::string IsFlagAndValue(const std::string& text) {
+  const size_t name = text.find('=');
+  if (text[0] != '-' && name != std::string::npos && name > 0) return "";
+  return absl::StrCat("\"", cairn::PrintableLine(text),
+                      "\" is not NAME=VALUE, such as rejoin_timeout=60");
+}
+
 void AddFlags(CLI::App* app, Flags* flags) {
   app->set_version_flag("--version", cairn::kVersion);
   app->add_option("--tf_config", flags->tf_config,
@@ -74,6 +83,10 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--coordinator", flags->coordinator,
                   "HOST:PORT of the coordinator, for a worker without an entry in TF_CONFIG")
       ->check(cairn::cluster::IsAddress());
+  app->add_option("--coordinator_flag", flags->coordinator_flags,
+                  "NAME=VALUE: a flag of the coordinator that worker 0 starts if TF_CONFIG has no "
+                  "chief, such as rejoin_timeout=60; may be repeated. Other workers ignore it")
+      ->check(IsFlagAndValue);
   app->add_option("--state", flags->state,
                   "State directory [cairn-state]. Without ps in TF_CONFIG the checkpoints of this "
                   "worker's parameters are in STATE/ps-INDEX; without chief, worker 0 has the "
@@ -250,6 +263,9 @@ absl::StatusOr<cairn::cluster::ChildOptions> CoordinatorCommand(const Flags& fla
   for (const auto& [flag, value] :
        {std::pair("--tf_config", flags.tf_config), std::pair("--log_file", flags.log_file)}) {
     if (!value.empty()) options.command.insert(options.command.end(), {flag, value});
+  }
+  for (const std::string& flag : flags.coordinator_flags) {
+    options.command.push_back(absl::StrCat("--", flag));
   }
   for (char** variable = environ; *variable != nullptr; ++variable) {
     options.environment.push_back(*variable);
