@@ -21,7 +21,7 @@ constexpr int64_t kCountMax = std::numeric_limits<int64_t>::max();
 
 absl::Status TooManyNames(const OpenColumn& column, size_t names) {
   return absl::InvalidArgumentError(
-      absl::StrCat("column \"", PrintableLine(column.name), "\" has ", names,
+      absl::StrCat(column.what, " \"", PrintableLine(column.name), "\" has ", names,
                    column.kind == OpenColumn::Kind::kTokens ? " tokens" : " names",
                    " or more: the job's vocabularies are larger than ", kVocabularyBytesMax >> 10,
                    " KiB; ", column.hint));

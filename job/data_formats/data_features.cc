@@ -101,13 +101,10 @@ absl::Status CheckHashed(const std::string& path, const proto::DataFeature& feat
 
 absl::Status CheckVocabulary(const std::string& path, const proto::DataFeature& feature,
                              const FeatureKind& kind) {
-  if (feature.has_categorical() && !kind.is_column) {
-    return Invalid(path, ".categorical: is for tables; list the names in \"vocabulary\"");
-  }
   const bool has_names = HasNames(feature);
   if (feature.has_categorical() && !has_names && !feature.vocabulary().empty()) {
-    return Invalid(
-        path, ".vocabulary: is only for categorical columns; leave out \"categorical\": false");
+    return Invalid(path, ".vocabulary: is only for categorical ", kind.name,
+                   "s; leave out \"categorical\": false");
   }
   std::set<std::string> names;
   for (const std::string& name : feature.vocabulary()) {
@@ -119,8 +116,8 @@ absl::Status CheckVocabulary(const std::string& path, const proto::DataFeature& 
                             : feature.has_default_name() ? "default_name"
                                                          : nullptr;
   if (!has_names && field != nullptr) {
-    return Invalid(path, ".", field, ": has no meaning without \"vocabulary\"",
-                   kind.is_column ? " or \"categorical\": true" : "");
+    return Invalid(path, ".", field,
+                   ": has no meaning without \"vocabulary\" or \"categorical\": true");
   }
   if (has_names && feature.has_dtype()) {
     return Invalid(path, ".dtype: conflicts with \"vocabulary\", which is for bytes");
@@ -138,8 +135,7 @@ absl::Status CheckVocabulary(const std::string& path, const proto::DataFeature& 
   return Invalid(path, ".default_name: \"", feature.default_name(), "\" is not in the vocabulary");
 }
 
-absl::Status CheckText(const std::string& path, const proto::DataFeature& feature,
-                       const FeatureKind& kind) {
+absl::Status CheckText(const std::string& path, const proto::DataFeature& feature) {
   const char* const field = feature.has_categorical()       ? "categorical"
                             : feature.vocabulary_size() > 0 ? "vocabulary"
                             : feature.has_unknown()         ? "unknown"
@@ -154,16 +150,13 @@ absl::Status CheckText(const std::string& path, const proto::DataFeature& featur
   if (field != nullptr) {
     return Invalid(path, ".", field, ": conflicts with \"text_vectorization\"; leave it out");
   }
-  CAIRN_RETURN_IF_ERROR(
-      CheckTextVectorization(path + ".text_vectorization", feature.text_vectorization()));
-  if (kind.is_column || !feature.text_vectorization().vocabulary().empty()) return absl::OkStatus();
-  return Invalid(path, ".text_vectorization.vocabulary: is missing; list the tokens");
+  return CheckTextVectorization(path + ".text_vectorization", feature.text_vectorization());
 }
 
 absl::Status CheckFeature(const std::string& path, const proto::DataFeature& feature,
                           const FeatureKind& kind) {
   if (feature.name().empty()) return Invalid(path, ".name: is missing; name a ", kind.name);
-  if (feature.has_text_vectorization()) return CheckText(path, feature, kind);
+  if (feature.has_text_vectorization()) return CheckText(path, feature);
   if (feature.has_hash()) CAIRN_RETURN_IF_ERROR(CheckHashed(path, feature));
   CAIRN_RETURN_IF_ERROR(CheckShape(path, feature));
   CAIRN_RETURN_IF_ERROR(CheckDecoding(path, feature));
@@ -201,13 +194,6 @@ absl::Status CheckTextFeatures(const std::string& path, const DataFeatures& feat
   return absl::OkStatus();
 }
 
-// True if the vocabulary is that of the training data.
-bool TakesPlannedVocabulary(const proto::DataFeature& feature) {
-  return feature.has_text_vectorization()
-             ? feature.text_vectorization().vocabulary().empty()
-             : HasNames(feature) && !feature.has_hash() && feature.vocabulary().empty();
-}
-
 // True if the training data have the same vocabulary for two features of one column.
 bool HaveSameVocabulary(const proto::DataFeature& one, const proto::DataFeature& other) {
   if (one.has_text_vectorization() != other.has_text_vectorization()) return false;
@@ -225,21 +211,21 @@ bool HaveSameVocabulary(const proto::DataFeature& one, const proto::DataFeature&
 
 // The plan has one vocabulary for each column.
 absl::Status CheckPlannedVocabularies(const std::string& path, const DataFeatures& features,
-                                      const DataFeatures& labels) {
+                                      const DataFeatures& labels, const FeatureKind& kind) {
   std::map<std::string, std::pair<std::string, const proto::DataFeature*>> found;  // By column.
   for (const auto& [name, list] :
        {std::pair("features", &features), std::pair("labels", &labels)}) {
     for (int i = 0; i < list->size(); ++i) {
       const proto::DataFeature& feature = (*list)[i];
-      if (!TakesPlannedVocabulary(feature)) continue;
+      if (!HasOpenVocabulary(feature)) continue;
       const std::string at = absl::StrCat(name, "[", i, "]");
       const auto& [first_at, first] = found.try_emplace(feature.name(), at, &feature).first->second;
       if (HaveSameVocabulary(*first, feature)) continue;
       return Invalid(
           path, ".", at,
           feature.has_text_vectorization() ? ".text_vectorization.vocabulary" : ".vocabulary",
-          ": is missing; the vocabulary that the training data have for column \"", feature.name(),
-          "\" is that of ", first_at, "; list this one");
+          ": is missing; the vocabulary that the training data have for ", kind.name, " \"",
+          feature.name(), "\" is that of ", first_at, "; list this one");
     }
   }
   return absl::OkStatus();
@@ -274,7 +260,7 @@ absl::Status CheckDataFeatures(const std::string& path, const DataFeatures& feat
       return Invalid(at, ".one_hot: is only for features; for labels set it beside the format");
     }
   }
-  return CheckPlannedVocabularies(path, features, labels);
+  return CheckPlannedVocabularies(path, features, labels, kind);
 }
 
 absl::Status CheckFeaturesFit(const std::string& path, const DataFeatures& features,
@@ -302,6 +288,29 @@ bool HasNames(const proto::DataFeature& feature) {
 bool HasOpenVocabulary(const proto::DataFeature& feature) {
   if (feature.has_text_vectorization()) return feature.text_vectorization().vocabulary().empty();
   return HasNames(feature) && !feature.has_hash() && feature.vocabulary().empty();
+}
+
+std::vector<OpenColumn> OpenFeatures(const DataFeatures& features, const DataFeatures& labels,
+                                     const FeatureKind& kind) {
+  std::vector<OpenColumn> open;
+  for (const DataFeatures* list : {&features, &labels}) {
+    for (const proto::DataFeature& feature : *list) {
+      if (!HasOpenVocabulary(feature)) continue;
+      OpenColumn& added = open.emplace_back();
+      added.name = feature.name();
+      added.what = kind.name;
+      if (feature.has_text_vectorization()) {
+        added.kind = OpenColumn::Kind::kTokens;
+        added.most = VocabularyMost(feature.text_vectorization());
+        added.hint = "set \"max_tokens\"";
+      } else {
+        if (feature.has_default_name()) added.name_of_missing = feature.default_name();
+        added.hint = kind.is_column ? "is the column one of numbers, or of free text?"
+                                    : "is the feature one of free text?";
+      }
+    }
+  }
+  return open;
 }
 
 std::vector<std::string> VocabularyOf(const proto::DataFeature& feature,

@@ -21,8 +21,7 @@ using DataFeatures = google::protobuf::RepeatedPtrField<proto::DataFeature>;
 // What a format's features are.
 struct FeatureKind {
   const char* name = "feature";  // For messages.
-  // Columns of a table: they have one type, and their names can be listed without the job file.
-  bool is_column = false;
+  bool is_column = false;        // Of a table.
 };
 
 // Checks everything that does not depend on the model. `path` is the path of the format's field.
@@ -40,6 +39,10 @@ bool HasNames(const proto::DataFeature& feature);
 
 // Whether the job file lacks its names or tokens: they are those of the training data.
 bool HasOpenVocabulary(const proto::DataFeature& feature);
+
+// Those whose vocabulary is open, in the order of the features and then of the labels.
+std::vector<OpenColumn> OpenFeatures(const DataFeatures& features, const DataFeatures& labels,
+                                     const FeatureKind& kind);
 
 // Checks how a text is divided into tokens. `path` is the path of "text_vectorization".
 absl::Status CheckTextVectorization(const std::string& path, const proto::TextVectorization& spec);

@@ -67,6 +67,7 @@ struct OpenColumn {
   };
   std::string name;
   Kind kind = Kind::kNames;
+  const char* what = "column";  // For messages.
   // kNames: the name that replaces missing values, which has an id even if no row has it.
   std::optional<std::string> name_of_missing = std::nullopt;
   // kNames: if all names are whole numbers, they are in the order of these.

@@ -37,23 +37,7 @@ void Inherit(const proto::DataSource& train, proto::DataSource* validation) {
 }
 
 std::vector<OpenColumn> OpenColumnsOf(const proto::DataSource& source) {
-  std::vector<OpenColumn> open;
-  for (const auto* list : {&source.parquet().features(), &source.parquet().labels()}) {
-    for (const proto::DataFeature& column : *list) {
-      if (!HasOpenVocabulary(column)) continue;
-      OpenColumn& added = open.emplace_back();
-      added.name = column.name();
-      if (column.has_text_vectorization()) {
-        added.kind = OpenColumn::Kind::kTokens;
-        added.most = VocabularyMost(column.text_vectorization());
-        added.hint = "set \"max_tokens\"";
-      } else {
-        if (column.has_default_name()) added.name_of_missing = column.default_name();
-        added.hint = "is the column one of numbers, or of free text?";
-      }
-    }
-  }
-  return open;
+  return OpenFeatures(source.parquet().features(), source.parquet().labels(), kKind);
 }
 
 }  // namespace

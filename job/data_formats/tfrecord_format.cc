@@ -1,6 +1,7 @@
 #include "job/data_formats/tfrecord_format.h"
 
 #include <string>
+#include <vector>
 
 #include "job/data_formats/data_features.h"
 
@@ -29,6 +30,10 @@ void Inherit(const proto::DataSource& train, proto::DataSource* validation) {
   *tfrecord.mutable_labels() = train.tfrecord().labels();
 }
 
+std::vector<OpenColumn> OpenColumnsOf(const proto::DataSource& source) {
+  return OpenFeatures(source.tfrecord().features(), source.tfrecord().labels(), kKind);
+}
+
 }  // namespace
 
 DataFormat TfrecordFormat() {
@@ -42,6 +47,7 @@ DataFormat TfrecordFormat() {
       .filters = RowFilters::kReader,
       .has_text = true,
       .is_divisible = true,
+      .open_columns = OpenColumnsOf,
       .check = CheckFeatures,
       .check_model = CheckModel,
       .inherit = Inherit};

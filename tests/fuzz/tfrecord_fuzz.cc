@@ -46,7 +46,7 @@ const worker::TfrecordEncoder& Encoder() {
     }
     AddFeature("name", &source, {"a", "b"});
     source.set_skip_damaged(1);
-    return new worker::TfrecordEncoder(source, *model, {});
+    return new worker::TfrecordEncoder(source, {}, *model, {});
   }();
   return *encoder;
 }

@@ -157,6 +157,51 @@ class DataFiles(DataTest):
             "labels": {"name": "label", "shape": [9 * 7 * 3]}}})
         np.testing.assert_allclose(self.predict("images.tfrecord"), rows, rtol=0, atol=1e-3)
 
+    def test_vocabularies_of_records(self):
+        """Names and tokens of the training data, in several files, for one and two workers."""
+        random = self.random
+        names = np.array(["", "aster", "Rose", "rosé", "tulip", "weed"])[random.integers(0, 6, 60)]
+        kinds = np.array(["z", "x", "y"])[random.integers(0, 3, (60, 2))]
+        words = np.array(["a", "B!", "b", "c,", "dd", "été"])
+        texts = np.array([" ".join(words[random.integers(0, i // 15 + 3, random.integers(0, 5))])
+                          for i in range(60)])
+        keeps = random.integers(0, 4, 60) > 0
+        for part in range(3):
+            with tf.io.TFRecordWriter(str(self.folder / f"{part}.tfrecord")) as writer:
+                for i in range(20 * part, 20 * part + 20):
+                    # A name of a record that the filter leaves out is in no vocabulary.
+                    name = names[i] if keeps[i] else "none"
+                    writer.write(tf.train.Example(features=tf.train.Features(feature={
+                        "name": feature("bytes", [name.encode()]),
+                        "kinds": feature("bytes", [kind.encode() for kind in kinds[i]]),
+                        "text": feature("bytes", [texts[i].encode()]),
+                        "keep": feature("ints", [int(keeps[i])]),
+                        "y": feature("floats", [0.0] * 10)})).SerializeToString())
+        terms = sorted({name.encode() for name in names[keeps]})
+        ids = np.array([terms.index(name.encode()) if keep else len(terms)
+                        for name, keep in zip(names, keeps)])
+        one_hot = np.eye(3)[np.searchsorted(["x", "y", "z"], kinds)].reshape(60, 6)
+        features = [{"name": "name", "categorical": True, "unknown": True},
+                    {"name": "kinds", "categorical": True, "one_hot": True, "shape": [2]},
+                    {"name": "text", "text_vectorization": {"output_sequence_length": 3}}]
+        source = {"tfrecord": {"files": "*.tfrecord", "features": features,
+                               "labels": {"name": "y", "shape": [10]}}}
+        for steps, rows in [([], None), ([{"skip": 5}, {"take": 20}], slice(5, 25))]:
+            pipeline = [{"filter": "keep = 1"}, *steps]
+            layer = keras.layers.TextVectorization(output_sequence_length=3)
+            layer.adapt(texts[keeps][rows or slice(None)])
+            tokens = layer(tf.constant(texts)).numpy()
+            for workers in 1, 2:
+                with self.subTest(steps=steps, workers=workers):
+                    self.train(identity((10,)), {**source, "pipeline": pipeline}, workers=workers)
+                    np.testing.assert_allclose(
+                        self.predict("*.tfrecord"),
+                        np.concatenate([ids[:, None], one_hot, tokens], 1), atol=1e-9)
+        # A record that cannot be read is left out.
+        path = self.folder / "1.tfrecord"
+        path.write_bytes(path.read_bytes()[:-1])
+        self.train(identity((10,)), {**source, "skip_damaged": 1})
+
     def test_npz(self):
         arrays = {"x_train": self.random.integers(0, 256, (20, 3, 4), dtype="u1"),
                   "x_test": self.random.normal(0, 1, (9, 3, 4)),

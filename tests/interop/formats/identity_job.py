@@ -29,7 +29,7 @@ class DataTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.random = np.random.default_rng(7)
 
-    def train(self, model, source, **fields):
+    def train(self, model, source, workers=2, **fields):
         """By default trains a step that changes nothing. An earlier job is forgotten."""
         shutil.rmtree(self.folder / "state", ignore_errors=True)
         model.save(self.folder / "model.keras")
@@ -37,7 +37,7 @@ class DataTest(unittest.TestCase):
                "optimizer": {"name": "sgd", "learning_rate": 1e-30}, "batch_size": 8, "epochs": 1,
                **fields}
         (self.folder / "job.json").write_text(json.dumps(job))
-        return cairn("run", "job.json", "--ps", 1, "--workers", 2, "--state", "state",
+        return cairn("run", "job.json", "--ps", 1, "--workers", workers, "--state", "state",
                      folder=self.folder)
 
     def predict(self, *inputs):

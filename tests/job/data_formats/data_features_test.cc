@@ -85,10 +85,9 @@ TEST(DataFeaturesTest, EveryMistakeIsNamedWithItsPath) {
   for (const auto& one : cases) {
     EXPECT_EQ(Check(one.feature), std::string("p.features[0].") + one.message);
   }
-  EXPECT_EQ(Check(R"({"name": "x", "categorical": true})", {}),
-            "p.features[0].categorical: is for tables; list the names in \"vocabulary\"");
-  EXPECT_EQ(Check(R"({"name": "x", "textVectorization": {}})", {}),
-            "p.features[0].text_vectorization.vocabulary: is missing; list the tokens");
+  EXPECT_EQ(Check(R"({"name": "x", "categorical": false, "vocabulary": ["a"]})", {}),
+            "p.features[0].vocabulary: is only for categorical features; leave out "
+            "\"categorical\": false");
   const auto label = [](const std::string& json) {
     return std::string(
         CheckDataFeatures("p", FeaturesOf(R"({"name": "x"})"), FeaturesOf(json), {}, kColumn)
@@ -124,6 +123,22 @@ TEST(DataFeaturesTest, AColumnHasOneVocabularyOfTheTrainingData) {
                                                               "vocabulary": ["a"]}})"),
             "");
   EXPECT_EQ(check(words + R"({"name": "z", "categorical": true})"), "");
+}
+
+TEST(DataFeaturesTest, FeaturesWithoutAVocabularyAreOpen) {
+  const auto open = OpenFeatures(
+      FeaturesOf(R"({"name": "n"}, {"name": "a", "categorical": true, "defaultName": "?"},
+                    {"name": "b", "vocabulary": ["x"]},
+                    {"name": "t", "textVectorization": {"maxTokens": 5}})"),
+      FeaturesOf(R"({"name": "y", "categorical": true})"), {});
+  ASSERT_EQ(open.size(), 3u);
+  EXPECT_EQ(open[0].name, "a");
+  EXPECT_EQ(open[0].name_of_missing, "?");
+  EXPECT_STREQ(open[0].what, "feature");
+  EXPECT_EQ(open[1].name, "t");
+  EXPECT_EQ(open[1].kind, OpenColumn::Kind::kTokens);
+  EXPECT_EQ(open[1].most, 3);
+  EXPECT_EQ(open[2].name, "y");
 }
 
 TEST(DataFeaturesTest, NamesAreThoseOfTheJobOrOfThePlan) {

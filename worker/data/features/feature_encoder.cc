@@ -503,8 +503,10 @@ absl::Status FeatureEncoder::EncodeFeature(const Feature& feature, const Feature
   if (feature.is_names && !are_hashed && values.kind != Kind::kBytes &&
       values.kind != Kind::kMissing) {
     return Wrong(spec, "has ", KindText(values.kind), " values, \"",
-                 feature.hash ? "hash" : "vocabulary", "\" is for ", words_.names,
-                 feature.hash ? " and whole numbers" : "");
+                 feature.hash                   ? "hash"
+                 : job::HasOpenVocabulary(spec) ? "categorical"
+                                                : "vocabulary",
+                 "\" is for ", words_.names, feature.hash ? " and whole numbers" : "");
   }
   if (spec.has_dtype() && values.kind != Kind::kMissing && spec.dtype() != KindText(values.kind)) {
     return Wrong(spec, "has ", KindText(values.kind), " values, \"dtype\" says ", spec.dtype());

@@ -3,23 +3,17 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "common/mutex.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
-#include "job/data_findings.h"
-#include "job/data_formats/data_features.h"
 #include "job/data_formats/row_filter.h"
 #include "job/data_pipeline.h"
-#include "job/data_source.h"
 #include "worker/data/encoded_rows.h"
+#include "worker/data/features/column_survey.h"
 #include "worker/data/features/feature_encoder.h"
-#include "worker/data/features/text_vectorizer.h"
 #include "worker/data/files/file_folder.h"
 #include "worker/data/files/load_file.h"
 #include "worker/data/parquet/parquet_file.h"
@@ -256,57 +250,6 @@ absl::Status AddDeferred(const Table& table, const ReadRequest& request, SourceA
   return absl::OkStatus();
 }
 
-// The names or tokens of a column of all files. Files add what they find, so that an inspection
-// ends as soon as there is too much of it. Thread-safe.
-class ColumnSurvey {
- public:
-  ColumnSurvey(const proto::DataFeature& column, job::OpenColumn open)
-      : column_(column), open_(std::move(open)), tokens_(column.text_vectorization()) {}
-
-  const proto::DataFeature& column() const { return column_; }
-  bool wants_tokens() const { return column_.has_text_vectorization(); }
-
-  absl::Status AddName(std::string_view name) {
-    MutexLock lock(&mutex_);
-    if (names_.find(name) == names_.end()) {
-      names_.emplace(name);
-      bytes_ += job::NameBytes(name);
-    }
-    return bytes_ <= job::kVocabularyBytesMax ? absl::OkStatus()
-                                              : job::TooManyNames(open_, names_.size());
-  }
-
-  // InvalidArgument: the tokens of some rows alone are too large.
-  absl::Status CheckTokens(const TokenCounts& tokens) const {
-    const bool is_cut = column_.text_vectorization().has_max_tokens();
-    return is_cut || tokens.bytes() <= job::kVocabularyBytesMax
-               ? absl::OkStatus()
-               : job::TooManyNames(open_, tokens.size());
-  }
-
-  absl::Status AddTokens(const TokenCounts& tokens) {
-    MutexLock lock(&mutex_);
-    CAIRN_RETURN_IF_ERROR(CheckTokens(tokens_));
-    tokens_.Add(tokens);
-    return CheckTokens(tokens_);
-  }
-
-  void AddTo(proto::DataFindings* found) {
-    MutexLock lock(&mutex_);
-    proto::DataFindings::Column& column = *found->add_columns();
-    column.mutable_names()->Assign(names_.begin(), names_.end());
-    tokens_.AddTo(&column);
-  }
-
- private:
-  const proto::DataFeature& column_;
-  const job::OpenColumn open_;
-  Mutex mutex_;
-  std::set<std::string, std::less<>> names_ ABSL_GUARDED_BY(mutex_);
-  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Of the names.
-  TokenCounts tokens_ ABSL_GUARDED_BY(mutex_);
-};
-
 // Adds the names of all rows for which the filters are true, and the tokens of those that are for
 // training. `first` is the number of the file's first row that has one.
 absl::Status AddFile(ParquetFile* file, const Filters& filters, int64_t first,
@@ -366,25 +309,21 @@ absl::Status AddSoundParts(const std::string& path, const job::RowFilter* filter
   return absl::OkStatus();
 }
 
-// The rows of each file that have a number, as in SourceArrays::passed.
-absl::StatusOr<std::vector<std::vector<int32_t>>> CountRows(const std::vector<std::string>& files,
-                                                            const Filters& filters,
-                                                            DuckdbPool* pool) {
-  using Passed = std::vector<int32_t>;
-  return ReadAll<Passed>(files, [&](const std::string& path) -> absl::StatusOr<Passed> {
-    CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(path, pool));
-    Passed rows;
-    const auto selection = filters.Rows([&rows](int64_t, int passed) {
-      rows.push_back(passed);
-      return absl::OkStatus();
-    });
-    CAIRN_RETURN_IF_ERROR(
-        file->ForEachRow({}, selection, [&](int64_t, const std::vector<FeatureValues>&) {
-          rows.push_back(static_cast<int32_t>(filters.counted.size()));
-          return absl::OkStatus();
-        }));
-    return rows;
+// As TrainingRowsOf wants them.
+absl::StatusOr<std::vector<int32_t>> CountRows(const std::string& path, const Filters& filters,
+                                               DuckdbPool* pool) {
+  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file, ParquetFile::Open(path, pool));
+  std::vector<int32_t> rows;
+  const auto selection = filters.Rows([&rows](int64_t, int passed) {
+    rows.push_back(passed);
+    return absl::OkStatus();
   });
+  CAIRN_RETURN_IF_ERROR(
+      file->ForEachRow({}, selection, [&](int64_t, const std::vector<FeatureValues>&) {
+        rows.push_back(static_cast<int32_t>(filters.counted.size()));
+        return absl::OkStatus();
+      }));
+  return rows;
 }
 
 }  // namespace
@@ -422,55 +361,30 @@ absl::StatusOr<proto::DataFindings> SearchParquet(const proto::DataSource& train
                                                   const SourceFiles& files,
                                                   const ChooseTrainingRows& choose) {
   const std::vector<std::string>& paths = files.features[0];
-  const std::vector<job::OpenColumn> open = job::OpenColumns(train);
   CAIRN_ASSIGN_OR_RETURN(const auto filters, FiltersOf(train));
-  std::vector<std::unique_ptr<ColumnSurvey>> surveys;
-  bool wants_tokens = false;
-  for (const auto* list : {&train.parquet().features(), &train.parquet().labels()}) {
-    for (const proto::DataFeature& column : *list) {
-      if (!job::HasOpenVocabulary(column)) continue;
-      surveys.push_back(std::make_unique<ColumnSurvey>(column, open[surveys.size()]));
-      wants_tokens |= column.has_text_vectorization();
-    }
-  }
-  // Where all rows are for training, their numbers do not matter.
-  std::vector<int64_t> first(paths.size(), 0);
-  IsTrainingRow is_training = [](int64_t) { return true; };
+  const ColumnSurveys surveys(train.parquet().features(), train.parquet().labels(), train);
   const bool skips_damaged = train.skip_damaged() > 0;
   DuckdbPool pool(paths);
-  if (choose && wants_tokens && !skips_damaged) {
-    CAIRN_ASSIGN_OR_RETURN(const auto files, CountRows(paths, *filters, &pool));
-    std::vector<int32_t> passed;
-    for (size_t i = 0; i < files.size(); ++i) {
-      first[i] = static_cast<int64_t>(passed.size());
-      passed.insert(passed.end(), files[i].begin(), files[i].end());
-    }
-    const auto rows = static_cast<int64_t>(passed.size());
-    if (filters->counted.empty()) passed.clear();
-    CAIRN_ASSIGN_OR_RETURN(is_training, choose(rows, passed));
-  }
-  std::vector<absl::Status> results(paths.size());
-  const auto inspect = [&](size_t i) -> absl::Status {
+  const bool wants_rows = surveys.want_tokens() && !skips_damaged;
+  CAIRN_ASSIGN_OR_RETURN(
+      const TrainingRows rows,
+      TrainingRowsOf(paths, wants_rows ? choose : nullptr, !filters->counted.empty(),
+                     [&](const std::string& path) { return CountRows(path, *filters, &pool); }));
+  return surveys.Search(paths, [&](size_t i) -> absl::Status {
     if (skips_damaged) {
-      for (const auto& survey : surveys) {
+      for (const auto& survey : surveys.columns()) {
         CAIRN_RETURN_IF_ERROR(AddSoundParts(paths[i], filters->all_or_null(), &pool, survey.get()));
       }
       return absl::OkStatus();
     }
     CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<ParquetFile> file,
                            ParquetFile::Open(paths[i], &pool));
-    for (const auto& survey : surveys) {
-      CAIRN_RETURN_IF_ERROR(AddFile(file.get(), *filters, first[i], is_training, survey.get()));
+    for (const auto& survey : surveys.columns()) {
+      CAIRN_RETURN_IF_ERROR(
+          AddFile(file.get(), *filters, rows.first[i], rows.is_training, survey.get()));
     }
     return absl::OkStatus();
-  };
-  ForEachFile(
-      paths, [&](size_t i) { results[i] = inspect(i); },
-      [&](size_t i, absl::Status error) { results[i] = std::move(error); });
-  for (const absl::Status& result : results) CAIRN_RETURN_IF_ERROR(result);
-  proto::DataFindings found;
-  for (const auto& survey : surveys) survey->AddTo(&found);
-  return found;
+  });
 }
 
 }  // namespace cairn::worker

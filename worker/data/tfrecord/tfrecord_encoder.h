@@ -12,19 +12,19 @@
 #include "worker/data/files/data_storage.h"
 #include "worker/data/label_spec.h"
 #include "worker/data/row_condition.h"
-#include "worker/data/tfrecord/example_parser.h"
+#include "worker/data/tfrecord/record_scan.h"
 
 namespace cairn::worker {
 
 // Encodes the records of TFRecord files as rows of numbers. Immutable, thread-safe.
 class TfrecordEncoder : public FeatureEncoder {
  public:
-  // `source` is a TFRecord source that names its features. `labels` has the valid labels of each
-  // output; if it is empty, there are no targets of labels. Records for which a filter of
-  // `condition`, which is that of the source, is not true are left out or, if it needs all rows,
-  // zeros. Null: there are no filters.
-  TfrecordEncoder(const proto::DataSource& source, const nn::Signature& model,
-                  const std::vector<LabelSpec>& labels,
+  // `source` is a TFRecord source that names its features, and `plan` has the vocabularies that it
+  // leaves open. `labels` has the valid labels of each output; if it is empty, there are no targets
+  // of labels. Records for which a filter of `condition`, which is that of the source, is not true
+  // are left out or, if it needs all rows, zeros. Null: there are no filters.
+  TfrecordEncoder(const proto::DataSource& source, const proto::DataPlan& plan,
+                  const nn::Signature& model, const std::vector<LabelSpec>& labels,
                   std::shared_ptr<const RowCondition> condition = nullptr);
 
   // Damaged records, and those with invalid values, are skipped if the source allows any; the
@@ -33,12 +33,8 @@ class TfrecordEncoder : public FeatureEncoder {
   absl::StatusOr<EncodedFile> ReadFile(const std::string& path, DataStorage* storage) const;
 
  private:
-  // As RowCondition::Passed. `values` end with those of the condition's columns.
-  absl::StatusOr<int> Passed(const std::vector<FeatureValues>& values) const;
-
   const bool skips_damaged_;
-  const std::shared_ptr<const RowCondition> condition_;
-  std::unique_ptr<const ExampleParser> parser_;
+  const RecordScan scan_;
 };
 
 }  // namespace cairn::worker

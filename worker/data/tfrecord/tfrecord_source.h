@@ -16,6 +16,11 @@ absl::StatusOr<SourceArrays> ReadTfrecord(const ReadRequest& request);
 // As DataReader::survey. Errors as ReadTfrecord.
 absl::StatusOr<SourceArrays> SurveyTfrecord(const ReadRequest& request);
 
+// Finds the names or tokens of the features that have no vocabulary in the job file.
+absl::StatusOr<proto::DataFindings> SearchTfrecord(const proto::DataSource& train,
+                                                   const SourceFiles& files,
+                                                   const ChooseTrainingRows& choose);
+
 }  // namespace cairn::worker
 
 #endif  // CAIRN_WORKER_DATA_TFRECORD_TFRECORD_SOURCE_H_

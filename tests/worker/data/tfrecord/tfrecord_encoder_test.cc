@@ -44,7 +44,7 @@ struct Reading {
                              : nn::testing::TestLayer{"out", "Flatten", "{}"}})),
         encoder(SourceOf(R"({"tfrecord": {"features": [)" + features +
                          R"(], "labels": [{"name": "y"}]})" + more + "}"),
-                *model, {{.type = proto::INT32, .least = 0, .most = 9}}) {}
+                {}, *model, {{.type = proto::INT32, .least = 0, .most = 9}}) {}
 
   absl::StatusOr<EncodedFile> Read(const std::vector<std::string>& examples) {
     std::string bytes;
@@ -99,7 +99,7 @@ TEST(TfrecordEncoderTest, RecordsThatTheConditionExcludesAreNotEncoded) {
     const auto condition = std::make_shared<const RowCondition>(
         std::vector<job::RowFilter>{*job::ParseRowFilter(filter)});
     const TfrecordEncoder encoder(
-        SourceOf(R"({"tfrecord": {"features": [{"name": "x"}], "labels": [{"name": "y"}]}})"),
+        SourceOf(R"({"tfrecord": {"features": [{"name": "x"}], "labels": [{"name": "y"}]}})"), {},
         *reading.model, {{.type = proto::INT32, .least = 0, .most = 9}}, condition);
     std::string bytes;
     for (int i = 0; i < 3; ++i) {
