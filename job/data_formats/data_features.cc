@@ -26,7 +26,8 @@ constexpr int64_t kValuesMax = int64_t{1} << 28;
 constexpr const char* kRawTypes[] = {"bool",  "uint8",  "int8",  "uint16",  "int16",  "uint32",
                                      "int32", "uint64", "int64", "float32", "float64"};
 
-absl::Status CheckShape(const std::string& path, const proto::DataFeature& feature) {
+absl::Status CheckShape(const std::string& path, const proto::DataFeature& feature,
+                        const FeatureKind& kind) {
   int64_t values = 1;
   for (const int64_t size : feature.shape()) {
     if (size < 1) return Invalid(path, ".shape: ", size, " is not a size of 1 or more");
@@ -46,7 +47,8 @@ absl::Status CheckShape(const std::string& path, const proto::DataFeature& featu
   if (!feature.shape().empty()) {
     return Invalid(path, ".max_length: conflicts with \"shape\"; keep one of them");
   }
-  if (!feature.has_default_()) return absl::OkStatus();
+  // Lists of a column may have nulls.
+  if (!feature.has_default_() || kind.is_column) return absl::OkStatus();
   return Invalid(path, ".default: conflicts with \"max_length\": a missing list is all padding");
 }
 
@@ -126,7 +128,8 @@ absl::Status CheckVocabulary(const std::string& path, const proto::DataFeature& 
     return Invalid(path, ".default: is a number, and the ", kind.name,
                    " has names; set \"default_name\"");
   }
-  if (feature.has_max_length() && (feature.one_hot() || feature.has_default_name())) {
+  const bool fills_lists = feature.has_default_name() && !kind.is_column;
+  if (feature.has_max_length() && (feature.one_hot() || fills_lists)) {
     return Invalid(path, feature.one_hot() ? ".one_hot" : ".default_name",
                    ": conflicts with \"max_length\"; keep one of them");
   }
@@ -158,7 +161,7 @@ absl::Status CheckFeature(const std::string& path, const proto::DataFeature& fea
   if (feature.name().empty()) return Invalid(path, ".name: is missing; name a ", kind.name);
   if (feature.has_text_vectorization()) return CheckText(path, feature);
   if (feature.has_hash()) CAIRN_RETURN_IF_ERROR(CheckHashed(path, feature));
-  CAIRN_RETURN_IF_ERROR(CheckShape(path, feature));
+  CAIRN_RETURN_IF_ERROR(CheckShape(path, feature, kind));
   CAIRN_RETURN_IF_ERROR(CheckDecoding(path, feature));
   CAIRN_RETURN_IF_ERROR(CheckVocabulary(path, feature, kind));
   if (feature.has_default_() && !std::isfinite(feature.default_())) {

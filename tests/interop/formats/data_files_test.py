@@ -341,6 +341,47 @@ class DataFiles(DataTest):
             loss = self.evaluate(json.dumps({"parquet": {**source, "filter": text}}))
             self.assertAlmostEqual(loss / np.mean((x - y) ** 2), 1, delta=1e-5)
 
+    def test_nulls_within_lists_of_parquet(self):
+        """They get the default, as pyarrow's fill_null of the items."""
+        random = self.random
+
+        def lists(make, type_, ragged):
+            lengths = random.integers(0, 5, 40) if ragged else np.full(40, 3)
+            return pa.array([None if ragged and random.integers(5) == 0 else
+                             [None if random.integers(3) == 0 else make() for _ in range(length)]
+                             for length in lengths], pa.list_(type_))
+
+        table = pa.table({
+            "i": lists(lambda: int(random.integers(-9, 9)), pa.int64(), False),
+            "f": lists(random.random, pa.float32(), False),
+            "ragged": lists(random.random, pa.float64(), True),
+            "name": lists(lambda: NAMES[random.integers(3)], pa.string(), True),
+            "y": pa.array([[0.0] * 12] * 40)})
+        pq.write_table(table, self.folder / "x.parquet")
+
+        def filled(name, default, length=3, padding=0, encode=float):
+            rows = []
+            for one in table[name].combine_chunks():
+                items = pc.fill_null(one.values, default).to_pylist() if one.is_valid else []
+                rows.append(([encode(item) for item in items] + [padding] * length)[:length])
+            return rows
+
+        terms = sorted(["?", *NAMES], key=lambda name: name.encode())
+        features = [{"name": "i", "shape": [3], "default": -2.0},
+                    {"name": "f", "shape": [3], "default": 0.25},
+                    {"name": "ragged", "max_length": 4, "padding": -1, "default": 0.5},
+                    {"name": "name", "categorical": True, "max_length": 2, "default_name": "?"}]
+        expected = np.concatenate([
+            filled("i", -2), filled("f", 0.25), filled("ragged", 0.5, 4, -1),
+            filled("name", "?", 2, 0, terms.index)], 1)
+        source = {"files": "x.parquet", "features": features,
+                  "labels": {"name": "y", "shape": [12]}}
+        self.train(identity((12,)), {"parquet": source})
+        np.testing.assert_allclose(self.predict("x.parquet"), expected, rtol=1e-6, atol=1e-9)
+        del features[1]["default"]
+        with self.assertRaisesRegex(RuntimeError, 'column "f" has a null in a list; set "default"'):
+            self.train(identity((12,)), {"parquet": source})
+
     def test_damaged_parquet(self):
         """A row group whose pages are damaged, a file that is none, and a null."""
         (self.folder / "data").mkdir()

@@ -477,6 +477,30 @@ absl::Status FeatureEncoder::EncodeMissing(const Feature& feature,
   return absl::OkStatus();
 }
 
+absl::StatusOr<FeatureValues> FeatureEncoder::Filled(const Feature& feature,
+                                                     FeatureValues values) const {
+  using Kind = FeatureValues::Kind;
+  const proto::DataFeature& spec = feature.spec;
+  if (feature.is_names ? !spec.has_default_name() : !spec.has_default_()) {
+    return Wrong(spec, "has a null in a list; set \"",
+                 feature.is_names ? "default_name" : "default", "\" ", words_.missing_advice);
+  }
+  const bool is_int =
+      std::abs(spec.default_()) < 0x1p63 && spec.default_() == std::trunc(spec.default_());
+  if (values.kind == Kind::kInts && !is_int) {
+    values.kind = Kind::kDoubles;
+    values.doubles.assign(values.ints.begin(), values.ints.end());
+  }
+  for (const int64_t i : values.nulls) {
+    if (values.kind == Kind::kBytes) values.bytes[i] = spec.default_name();
+    if (values.kind == Kind::kInts) values.ints[i] = static_cast<int64_t>(spec.default_());
+    if (values.kind == Kind::kFloats) values.floats[i] = static_cast<float>(spec.default_());
+    if (values.kind == Kind::kDoubles) values.doubles[i] = spec.default_();
+  }
+  values.nulls.clear();
+  return values;
+}
+
 // As EncodeMissing.
 absl::Status FeatureEncoder::EncodeFeature(const Feature& feature, const FeatureValues& values,
                                            const std::function<std::vector<std::string>()>& names,
@@ -485,6 +509,10 @@ absl::Status FeatureEncoder::EncodeFeature(const Feature& feature, const Feature
   const proto::DataFeature& spec = feature.spec;
   if (values.kind == Kind::kMissing && !spec.has_max_length()) {
     return EncodeMissing(feature, names, at);
+  }
+  if (!values.nulls.empty()) {
+    CAIRN_ASSIGN_OR_RETURN(const FeatureValues filled, Filled(feature, values));
+    return EncodeFeature(feature, filled, names, at);
   }
   if (feature.raw) return EncodeRaw(feature, values, at);
   if (feature.image) return EncodeImage(feature, values, at);

@@ -155,6 +155,8 @@ class FeatureEncoder {
   absl::Status EncodeFeature(const Feature& feature, const FeatureValues& values,
                              const std::function<std::vector<std::string>()>& names,
                              char* row) const;
+  // The values with the feature's default in place of nulls, of which there are some.
+  absl::StatusOr<FeatureValues> Filled(const Feature& feature, FeatureValues values) const;
   absl::Status EncodeMissing(const Feature& feature,
                              const std::function<std::vector<std::string>()>& names,
                              char* at) const;

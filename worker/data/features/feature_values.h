@@ -17,6 +17,8 @@ struct FeatureValues {
   std::vector<float> floats;
   std::vector<int64_t> ints;
   std::vector<double> doubles;
+  // The indices of nulls in the list, ascending. They have values that mean nothing.
+  std::vector<int64_t> nulls;
 };
 
 }  // namespace cairn::worker

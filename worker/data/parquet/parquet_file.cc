@@ -113,13 +113,14 @@ class RowReader {
   RowReader(const FeatureEncoder::Wanted& wanted, DuckdbColumn column)
       : wanted_(wanted), column_(std::move(column)) {}
 
-  // InvalidArgument: nulls in a list, or lists of different lengths in a list.
+  // InvalidArgument: null lists in a list, or lists of different lengths.
   absl::Status Read(const DuckdbVector& vector, uint64_t row, FeatureValues* values) {
     values->count = 0;
     values->bytes.clear();
     values->floats.clear();
     values->ints.clear();
     values->doubles.clear();
+    values->nulls.clear();
     values->kind = FeatureValues::Kind::kMissing;
     if (vector.is_null(row)) return absl::OkStatus();
     values->kind = KindOf(column_.type);
@@ -142,8 +143,11 @@ class RowReader {
   }
 
   absl::Status Add(const DuckdbVector& vector, uint64_t row, int depth, FeatureValues* values) {
-    if (vector.is_null(row)) return Wrong("a null in a list; replace it when you write the file");
+    const bool is_null = vector.is_null(row);
     if (depth < column_.lists) {
+      if (is_null) {
+        return Wrong("a null in place of a list in a list; replace it when you write the file");
+      }
       const auto entry = Load<DuckdbVector::Entry>(vector.data, row);
       // The outermost list may have any length; FeatureEncoder checks the number of values.
       if (depth > 0) {
@@ -164,9 +168,10 @@ class RowReader {
       return absl::OkStatus();
     }
     if (values->count++ >= wanted_.most) return absl::OkStatus();
+    if (is_null) values->nulls.push_back(values->count - 1);
     switch (values->kind) {
       case FeatureValues::Kind::kBytes:
-        values->bytes.push_back(DuckdbBytes(vector, row));
+        values->bytes.push_back(is_null ? std::string_view() : DuckdbBytes(vector, row));
         break;
       case FeatureValues::Kind::kFloats:
         values->floats.push_back(Load<float>(vector.data, row));

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
@@ -292,7 +293,10 @@ absl::Status AddSoundParts(const std::string& path, const job::RowFilter* filter
     const absl::Status status = part->ForEachRow(
         {{survey->column().name(), kMost, true, false}}, {filter, first, first + rows},
         [&](int64_t, const std::vector<FeatureValues>& values) {
-          for (const auto name : values[0].bytes) {
+          const std::vector<int64_t>& nulls = values[0].nulls;
+          for (size_t i = 0; i < values[0].bytes.size(); ++i) {
+            if (absl::c_binary_search(nulls, static_cast<int64_t>(i))) continue;
+            const std::string_view name = values[0].bytes[i];
             if (survey->wants_tokens()) {
               tokens.AddText(name);
             } else if (too_large.ok()) {
