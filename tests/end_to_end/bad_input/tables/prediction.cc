@@ -23,7 +23,7 @@ constexpr BadCase kCases[] = {
           128)}},
     {kRange,
      "a type of number that is not read",
-     {Npy("x.npy", "{'descr': '<f2', 'fortran_order': False, 'shape': (16, 8), }", 64)}},
+     {Npy("x.npy", "{'descr': '<f16', 'fortran_order': False, 'shape': (16, 8), }", 512)}},
 };
 
 constexpr Impossible kImpossible[] = {
