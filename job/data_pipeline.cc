@@ -109,11 +109,20 @@ std::string KindNames() {
   return names;
 }
 
+// InvalidArgument: the filter compares none of these columns.
+absl::Status CheckColumns(const std::string& path, const RowFilter& filter,
+                          const std::vector<std::string>& known) {
+  for (const RowFilter& term : filter.terms) {
+    CAIRN_RETURN_IF_ERROR(CheckColumns(path, term, known));
+  }
+  return filter.terms.empty() ? CheckWord(path, filter.column, known) : absl::OkStatus();
+}
+
 // What a step requires of the steps before it and of the source.
 absl::Status CheckPlace(const std::string& path, const proto::DataSource& source, int index,
                         const DataFormat* format) {
   const Step& step = source.pipeline(index);
-  const bool has_rows = format == nullptr || format->filters != RowFilters::kNone;
+  const bool has_rows = format == nullptr || format->filters != RowFilters::kNames;
   if (step.has_cache()) {
     for (int i = 0; i < index; ++i) {
       if (!IsRandom(source.pipeline(i))) continue;
@@ -148,7 +157,8 @@ absl::Status CheckPlace(const std::string& path, const proto::DataSource& source
                     "\", and compares what the files have; put it before");
   }
   if (has_rows) return absl::OkStatus();
-  return BadField(path, "is for columns, which ", format->name, " does not have");
+  CAIRN_ASSIGN_OR_RETURN(const RowFilter filter, ParseRowFilter(step.filter()));
+  return CheckColumns(path, filter, {format->filter_columns.begin(), format->filter_columns.end()});
 }
 
 // Checks the fields of a step.

@@ -47,7 +47,7 @@ FileLists ExampleFiles(Source* source) {
 
 // Where the rows of a format are compared with a filter of a pipeline.
 enum class RowFilters {
-  kNone,    // It has no columns: there are no filters and no windows.
+  kNames,   // The reader compares the columns `filter_columns`. There are no windows.
   kArrays,  // The columns are the elements of its arrays: label, feature_0, feature_1 ...
   kReader,  // The reader compares the columns of the files, and does not encode other rows.
 };
@@ -93,7 +93,8 @@ struct DataFormat {
 
   // Whether records that cannot be read can be told from their neighbors (DataSource.skip_damaged).
   bool skips_damaged = false;
-  RowFilters filters = RowFilters::kNone;
+  RowFilters filters = RowFilters::kNames;
+  std::vector<const char*> filter_columns = {};
   // Whether it has texts, for inputs of dtype string.
   bool has_text = false;
   // Whether its list names folders, for `cairn evaluate --data FOLDER`.

@@ -187,6 +187,7 @@ DataFormat ImagesFormat() {
               },
           .file_example = "flowers/train",
           .skips_damaged = true,
+          .filter_columns = {"class_name"},
           .has_folders = true,
           .is_divisible = true,
           .check = CheckImages,

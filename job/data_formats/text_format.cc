@@ -99,6 +99,7 @@ DataFormat TextFormat() {
           .extensions = {".txt", ".tsv"},
           .file_example = "train.txt",
           .skips_damaged = true,
+          .filter_columns = {"class_name", "text"},
           .has_text = true,
           .has_folders = true,
           .is_divisible = true,

@@ -77,7 +77,12 @@ TEST(DataPipelineTest, EveryMistakeIsNamedWithItsPath) {
 TEST(DataPipelineTest, StepsThatTheSourceDoesNotAllowAreNamed) {
   const std::string filter = R"(, "pipeline": [{"filter": "label = 1"}]})";
   EXPECT_EQ(ErrorOf(SourceOf(R"({"images": {"directory": ["x"]})" + filter)),
-            "train.pipeline[0].filter: is for columns, which images does not have");
+            R"(train.pipeline[0].filter: "label" is not one of class_name)");
+  EXPECT_EQ(ErrorOf(SourceOf(R"({"text": {"files": ["x"]})" + filter)),
+            R"(train.pipeline[0].filter: "label" is not one of class_name, text)");
+  EXPECT_EQ(ErrorOf(SourceOf(R"({"text": {"files": ["x"]}, "pipeline": [{"take": 5},
+                                 {"filter": "class_name = 'a' and not text = ''"}]})")),
+            "");
   EXPECT_EQ(
       ErrorOf(SourceOf(R"({"text": {"files": ["x"]}, "pipeline": [{"window": {"size": 2}}]})")),
       "train.pipeline[0].window: is for rows of numbers, which text does not have");

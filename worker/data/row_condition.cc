@@ -184,4 +184,15 @@ absl::StatusOr<bool> RowCondition::Compare(const Term& term, const Literal& lite
   return order == 1 || order == 0;
 }
 
+absl::Status CheckHasClasses(const RowCondition* condition, bool has_labels) {
+  if (condition == nullptr || has_labels) return absl::OkStatus();
+  const std::vector<std::string>& columns = condition->columns();
+  if (std::find(columns.begin(), columns.end(), "class_name") == columns.end()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "filter: column \"class_name\" is for examples with labels; filter a source that has "
+      "outputs");
+}
+
 }  // namespace cairn::worker

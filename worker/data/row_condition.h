@@ -84,6 +84,10 @@ class RowCondition {
   std::vector<Term> filters_;
 };
 
+// InvalidArgument: the condition, which may be null, compares the classes of examples without
+// labels.
+absl::Status CheckHasClasses(const RowCondition* condition, bool has_labels);
+
 }  // namespace cairn::worker
 
 #endif  // CAIRN_WORKER_DATA_ROW_CONDITION_H_

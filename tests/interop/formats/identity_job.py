@@ -40,6 +40,14 @@ class DataTest(unittest.TestCase):
         return cairn("run", "job.json", "--ps", 1, "--workers", workers, "--state", "state",
                      folder=self.folder)
 
+    def losses(self, model, source, **fields):
+        """Those of the batches of one example each, in their order."""
+        self.train(model, source, loss="mean_absolute_error", batch_size=1, shuffle=False, **fields)
+        text = cairn("history", "judged", "--json", "--state", "state", folder=self.folder)
+        batches = [one for one in map(json.loads, text.splitlines())
+                   if "batch" in one and "loss" in one]
+        return [one["loss"] for one in sorted(batches, key=lambda one: one["batch"])]
+
     def predict(self, *inputs):
         arguments = [one for each in inputs for one in ("--input", each)]
         cairn("predict", "judged", *arguments, "--output", "out.npy", "--state", "state",

@@ -117,6 +117,18 @@ TEST(RowConditionTest, ASourceWithoutFiltersHasNone) {
   EXPECT_TRUE((*RowCondition::Of(source))->needs_all_rows());
 }
 
+TEST(RowConditionTest, ClassesAreThoseOfExamplesWithLabels) {
+  EXPECT_TRUE(CheckHasClasses(nullptr, false).ok());
+  proto::DataSource source;
+  source.add_pipeline()->set_filter("text <> ''");
+  EXPECT_TRUE(CheckHasClasses(RowCondition::Of(source)->get(), false).ok());
+  source.add_pipeline()->set_filter("class_name = 'a'");
+  EXPECT_TRUE(CheckHasClasses(RowCondition::Of(source)->get(), true).ok());
+  EXPECT_EQ(CheckHasClasses(RowCondition::Of(source)->get(), false).message(),
+            "filter: column \"class_name\" is for examples with labels; filter a source that has "
+            "outputs");
+}
+
 TEST(RowConditionTest, FiltersAreTrueUpToTheFirstThatIsNot) {
   proto::DataSource source;
   for (const char* const filter : {"x > 1", "y > 1", "x > 2"}) {

@@ -32,6 +32,7 @@
 #include "worker/data/images/image_table.h"
 #include "worker/data/images/resize_image.h"
 #include "worker/data/label_spec.h"
+#include "worker/data/row_condition.h"
 
 namespace cairn::worker {
 namespace {
@@ -320,6 +321,25 @@ absl::StatusOr<std::vector<double>> LabelsOf(const ReadRequest& request,
   return labels;
 }
 
+// Of each image, the number of filters that are true for it.
+absl::StatusOr<std::vector<double>> PassedOf(const RowCondition& condition,
+                                             const ReadRequest& request,
+                                             const std::vector<std::string>& files) {
+  CAIRN_RETURN_IF_ERROR(CheckHasClasses(&condition, !request.label_specs.empty()));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> places, PlacesOf(request.source.images()));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                         NamesOfLabels(request, files, places));
+  using Value = RowCondition::Value;
+  std::vector<double> all;
+  for (const std::string& name : names) {
+    // The class is the only column.
+    CAIRN_ASSIGN_OR_RETURN(const int passed,
+                           condition.Passed({{.kind = Value::Kind::kField, .text = name}}));
+    all.push_back(passed);
+  }
+  return all;
+}
+
 // Decodes all images. Adds to the index, and to the damaged ones.
 absl::Status Inspect(const ReadRequest& request, const ImageTarget& target, SourceArrays* result) {
   const std::vector<std::string>& files = request.files.features[0];
@@ -467,6 +487,11 @@ absl::StatusOr<SourceArrays> ReadImages(const ReadRequest& request) {
   if (has_labels) {
     CAIRN_ASSIGN_OR_RETURN(all_labels, LabelsOf(request, files));
   }
+  CAIRN_ASSIGN_OR_RETURN(const auto condition, RowCondition::Of(request.source));
+  std::vector<double> all_passed;
+  if (condition != nullptr) {
+    CAIRN_ASSIGN_OR_RETURN(all_passed, PassedOf(*condition, request, files));
+  }
   const bool is_indexed = IsIndexed(request.planned, files.size());
   if (is_indexed) CAIRN_RETURN_IF_ERROR(CheckTables(request, files));
   if (!is_indexed) CAIRN_RETURN_IF_ERROR(Inspect(request, target, &result));
@@ -474,11 +499,13 @@ absl::StatusOr<SourceArrays> ReadImages(const ReadRequest& request) {
   std::vector<std::string> sound;
   std::vector<uint64_t> fingerprints;
   std::vector<double> labels;
+  std::vector<double> passed;
   for (size_t i = 0; i < files.size(); ++i) {
     if (index[i].examples() == 0) continue;
     sound.push_back(files[i]);
     if (is_indexed) fingerprints.push_back(request.planned->fingerprints[i]);
     if (has_labels) labels.push_back(all_labels[i]);
+    if (condition != nullptr) passed.push_back(all_passed[i]);
   }
   const proto::ImagesSource& images = request.source.images();
   const std::string name =
@@ -499,6 +526,9 @@ absl::StatusOr<SourceArrays> ReadImages(const ReadRequest& request) {
     result.labels.push_back(LabelArray<float>(name, labels, ElementType::kFloat32));
   } else if (has_labels) {
     result.labels.push_back(LabelArray<int32_t>(name, labels, ElementType::kInt32));
+  }
+  if (condition != nullptr) {
+    result.passed = LabelArray<int32_t>(name, passed, ElementType::kInt32);
   }
   return result;
 }

@@ -28,6 +28,7 @@
 #include "worker/data/files/file_reader.h"
 #include "worker/data/files/load_file.h"
 #include "worker/data/label_spec.h"
+#include "worker/data/row_condition.h"
 
 namespace cairn::worker {
 namespace {
@@ -47,8 +48,11 @@ struct Example {
   std::string_view text;
   std::optional<std::string_view> label;
   std::string place;  // For messages.
+  int passed = 0;     // As RowCondition::Passed.
 };
 using OnExample = std::function<absl::Status(const Example& example)>;
+// Returns whether the example is counted: it is not if a filter leaves it out before.
+using OnText = std::function<absl::StatusOr<bool>(Example example)>;
 
 using Classes = std::set<std::string, std::less<>>;
 
@@ -124,15 +128,15 @@ absl::Status CheckText(std::string_view text, const Damage& damage) {
   return absl::InvalidArgumentError("it is not UTF-8");
 }
 
-absl::Status TakeLine(std::string_view line, const proto::TextSource& source, const LabelRule& rule,
-                      const Damage& damage, const OnExample& on_example) {
+absl::StatusOr<bool> TakeLine(std::string_view line, const proto::TextSource& source,
+                              const LabelRule& rule, const Damage& damage, const OnText& on_text) {
   CAIRN_RETURN_IF_ERROR(CheckText(line, damage));
-  CAIRN_ASSIGN_OR_RETURN(const Example example, ExampleOf(line, source, rule));
-  return on_example(example);
+  CAIRN_ASSIGN_OR_RETURN(Example example, ExampleOf(line, source, rule));
+  return on_text(std::move(example));
 }
 
 absl::Status ReadLines(const std::string& path, const proto::TextSource& source,
-                       const LabelRule& rule, const OnExample& on_example, Damage* damage) {
+                       const LabelRule& rule, const OnText& on_text, Damage* damage) {
   CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<FileReader> file, FileReader::Open(path));
   std::string buffer;
   int64_t number = 0;
@@ -156,11 +160,11 @@ absl::Status ReadLines(const std::string& path, const proto::TextSource& source,
       if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
       if (line.empty()) continue;
       const std::string place = absl::StrCat("data file ", path, ", line ", number);
-      const absl::Status taken = TakeLine(line, source, rule, *damage, on_example);
-      if (taken.ok()) {
+      const absl::StatusOr<bool> is_counted = TakeLine(line, source, rule, *damage, on_text);
+      if (!is_counted.ok()) {
+        CAIRN_RETURN_IF_ERROR(damage->Take(At(place, is_counted.status())));
+      } else if (*is_counted) {
         damage->CountSound();
-      } else {
-        CAIRN_RETURN_IF_ERROR(damage->Take(At(place, taken)));
       }
     }
     buffer.erase(0, std::min(begin, buffer.size()));
@@ -184,10 +188,12 @@ struct Task {
 class TextReader {
  public:
   TextReader(proto::TextSource source, const std::vector<std::string>& files,
-             std::vector<std::string> directories, LabelRule rule, bool skips_damaged)
+             std::vector<std::string> directories, LabelRule rule, bool skips_damaged,
+             std::shared_ptr<const RowCondition> condition)
       : source_(std::move(source)),
         directories_(std::move(directories)),
         rule_(std::move(rule)),
+        condition_(std::move(condition)),
         skips_damaged_(skips_damaged) {
     const size_t step = has_folders() ? kFilesOfTask : 1;
     for (size_t i = 0; i < files.size(); i += step) {
@@ -215,13 +221,20 @@ class TextReader {
 
   const std::vector<Task>& tasks() const { return tasks_; }
 
-  // The number of examples of each task.
-  absl::StatusOr<std::vector<int64_t>> Count() const {
-    return ForEachTask<int64_t>([this](const Task& task) -> absl::StatusOr<int64_t> {
-      if (has_folders()) return static_cast<int64_t>(task.files.size());
-      int64_t examples = 0;
-      const auto count = [&examples](const Example&) {
-        ++examples;
+  // Whether all filters are true for the example.
+  bool Keeps(const Example& example) const {
+    return condition_ == nullptr || example.passed == condition_->filters();
+  }
+  bool needs_all_rows() const { return condition_ != nullptr && condition_->needs_all_rows(); }
+
+  // Of each counted example of each task, the filters that are true.
+  absl::StatusOr<std::vector<std::vector<int32_t>>> Count() const {
+    using Passed = std::vector<int32_t>;
+    return ForEachTask<Passed>([this](const Task& task) -> absl::StatusOr<Passed> {
+      if (has_folders() && condition_ == nullptr) return Passed(task.files.size());
+      Passed examples;
+      const auto count = [&](const Example& example) {
+        if (IsCounted(example)) examples.push_back(example.passed);
         return absl::OkStatus();
       };
       CAIRN_RETURN_IF_ERROR(Read(task, count).status());
@@ -229,24 +242,31 @@ class TextReader {
     });
   }
 
-  // Returns the texts that were skipped, and adds the number of sound ones of each file to `sound`,
-  // unless it is null.
+  // Returns the texts that were skipped, and adds the number of counted ones of each file to
+  // `counted`, unless it is null. Calls `on_example` also for those that filters leave out.
   absl::StatusOr<proto::DamagedRecords> Read(const Task& task, const OnExample& on_example,
-                                             std::vector<int64_t>* sound = nullptr) const {
+                                             std::vector<int64_t>* counted = nullptr) const {
     Damage damage(skips_damaged_);
+    const auto on_text = [&](Example example) -> absl::StatusOr<bool> {
+      if (condition_ != nullptr) {
+        CAIRN_ASSIGN_OR_RETURN(example.passed, Passed(example));
+      }
+      CAIRN_RETURN_IF_ERROR(on_example(example));
+      return IsCounted(example);
+    };
     for (const std::string& path : task.files) {
       const int64_t before = damage.sound();
       if (has_folders()) {
-        const absl::Status taken = ReadTextFile(path, damage, on_example);
-        if (taken.ok()) {
+        const absl::StatusOr<bool> is_counted = ReadTextFile(path, damage, on_text);
+        if (!is_counted.ok()) {
+          CAIRN_RETURN_IF_ERROR(damage.Take(is_counted.status()));
+        } else if (*is_counted) {
           damage.CountSound();
-        } else {
-          CAIRN_RETURN_IF_ERROR(damage.Take(taken));
         }
       } else {
-        CAIRN_RETURN_IF_ERROR(ReadLines(path, source_, rule_, on_example, &damage));
+        CAIRN_RETURN_IF_ERROR(ReadLines(path, source_, rule_, on_text, &damage));
       }
-      if (sound != nullptr) sound->push_back(damage.sound() - before);
+      if (counted != nullptr) counted->push_back(damage.sound() - before);
     }
     return damage.records();
   }
@@ -254,8 +274,24 @@ class TextReader {
  private:
   bool has_folders() const { return !source_.directory().empty(); }
 
-  absl::Status ReadTextFile(const std::string& path, const Damage& damage,
-                            const OnExample& on_example) const {
+  bool IsCounted(const Example& example) const { return needs_all_rows() || Keeps(example); }
+
+  absl::StatusOr<int> Passed(const Example& example) const {
+    using Value = RowCondition::Value;
+    std::vector<Value> values;
+    for (const std::string& column : condition_->columns()) {
+      Value& value = values.emplace_back();
+      if (column == "text") {
+        value = {.kind = Value::Kind::kText, .text = example.text};
+      } else if (example.label) {
+        value = {.kind = Value::Kind::kField, .text = *example.label};
+      }
+    }
+    return condition_->Passed(values);
+  }
+
+  absl::StatusOr<bool> ReadTextFile(const std::string& path, const Damage& damage,
+                                    const OnText& on_text) const {
     CAIRN_ASSIGN_OR_RETURN(const int64_t bytes, FileSize(path));
     std::string scratch;
     Example example;
@@ -270,12 +306,15 @@ class TextReader {
     if (rule_.is_needed) example.label = label;
     const std::string place = absl::StrCat("data file ", path);
     CAIRN_RETURN_IF_ERROR(At(place, CheckText(example.text, damage)));
-    return At(place, on_example(example));
+    const absl::StatusOr<bool> is_counted = on_text(std::move(example));
+    if (is_counted.ok()) return is_counted;
+    return At(place, is_counted.status());
   }
 
   const proto::TextSource source_;
   const std::vector<std::string> directories_;
   const LabelRule rule_;
+  const std::shared_ptr<const RowCondition> condition_;  // Null: there are no filters.
   const bool skips_damaged_;
   std::vector<Task> tasks_;
   std::vector<std::string> names_;  // Of each task's first file.
@@ -355,6 +394,10 @@ absl::Status AddTask(const TextReader& reader, const Task& task, int64_t first,
     if (survey->wants_classes() && classes.find(*example.label) == classes.end()) {
       CAIRN_RETURN_IF_ERROR(survey->AddClass(*classes.emplace(*example.label).first));
     }
+    if (!reader.Keeps(example)) {
+      if (reader.needs_all_rows()) ++row;
+      return absl::OkStatus();
+    }
     if (!is_training(row++) || !survey->wants_tokens()) return absl::OkStatus();
     tokens.AddText(example.text);
     return survey->CheckTokens(tokens);
@@ -375,8 +418,10 @@ class TextTable {
       const auto classes = job::VocabularyOf(job::TextLabels(source)[0], request.plan);
       rule.classes = {classes.begin(), classes.end()};
     }
+    CAIRN_ASSIGN_OR_RETURN(auto condition, RowCondition::Of(request.source));
+    CAIRN_RETURN_IF_ERROR(CheckHasClasses(condition.get(), has_labels));
     std::shared_ptr<const TextTable> table(
-        new TextTable(request, std::move(directories), std::move(rule)));
+        new TextTable(request, std::move(directories), std::move(rule), std::move(condition)));
     CAIRN_RETURN_IF_ERROR(table->encoder_.CheckShapes());
     return table;
   }
@@ -394,6 +439,9 @@ class TextTable {
       each.count = 1;
     }
     const auto add = [&](const Example& example) {
+      if (!reader_.Keeps(example)) {
+        return reader_.needs_all_rows() ? rows.AddLeftOut(example.passed) : absl::OkStatus();
+      }
       values[0].bytes = {example.text};
       if (has_labels_) values[1].bytes = {example.label.value_or("")};
       return rows.Add(values, nullptr);
@@ -434,13 +482,14 @@ class TextTable {
   }
 
  private:
-  TextTable(const ReadRequest& request, std::vector<std::string> directories, LabelRule rule)
+  TextTable(const ReadRequest& request, std::vector<std::string> directories, LabelRule rule,
+            std::shared_ptr<const RowCondition> condition)
       : has_labels_(rule.is_needed),
         encoder_(job::TextFeatures(request.source.text(), request.model.lookup(0) != nullptr),
                  job::TextLabels(request.source.text()), request.source, request.plan,
                  request.model, request.label_specs, {}),
         reader_(request.source.text(), request.files.features[0], std::move(directories),
-                std::move(rule), request.source.skip_damaged() > 0) {}
+                std::move(rule), request.source.skip_damaged() > 0, std::move(condition)) {}
 
   const bool has_labels_;
   const FeatureEncoder encoder_;
@@ -482,7 +531,10 @@ absl::StatusOr<SourceArrays> ReadText(const ReadRequest& request) {
     CAIRN_RETURN_IF_ERROR(table->AddAll(request, &result));
   }
   if (result.inputs[0].rows() > 0) return result;
-  return absl::InvalidArgumentError(absl::StrCat("data file ", files[0], ": it has no texts"));
+  CAIRN_ASSIGN_OR_RETURN(const auto condition, RowCondition::Of(request.source));
+  return absl::InvalidArgumentError(
+      absl::StrCat("data file ", files[0], ": it has no texts",
+                   condition == nullptr ? "" : " for which \"filter\" is true"));
 }
 
 absl::StatusOr<std::vector<std::string>> ListText(const proto::DataSource& source,
@@ -500,17 +552,23 @@ absl::StatusOr<proto::DataFindings> SearchText(const proto::DataSource& train,
   const proto::TextSource& source = train.text();
   TextSurvey survey(train);
   CAIRN_ASSIGN_OR_RETURN(std::vector<std::string> directories, DirectoriesOf(source));
+  CAIRN_ASSIGN_OR_RETURN(auto condition, RowCondition::Of(train));
   const TextReader reader(source, files.features[0], std::move(directories), LabelRule(),
-                          train.skip_damaged() > 0);
+                          train.skip_damaged() > 0, std::move(condition));
   // Where all examples are for training, their numbers do not matter, and they are read only once.
   // Where damaged ones are skipped, their numbers are unknown before all are read.
   std::vector<int64_t> first(reader.tasks().size(), 0);
   IsTrainingRow is_training = [](int64_t) { return true; };
   if (choose && survey.wants_tokens() && train.skip_damaged() == 0) {
-    CAIRN_ASSIGN_OR_RETURN(const std::vector<int64_t> examples, reader.Count());
-    int64_t all = 0;
-    for (size_t i = 0; i < examples.size(); ++i) first[i] = std::exchange(all, all + examples[i]);
-    CAIRN_ASSIGN_OR_RETURN(is_training, choose(all, {}));
+    CAIRN_ASSIGN_OR_RETURN(const auto examples, reader.Count());
+    std::vector<int32_t> passed;
+    for (size_t i = 0; i < examples.size(); ++i) {
+      first[i] = static_cast<int64_t>(passed.size());
+      passed.insert(passed.end(), examples[i].begin(), examples[i].end());
+    }
+    const auto all = static_cast<int64_t>(passed.size());
+    if (!reader.needs_all_rows()) passed.clear();
+    CAIRN_ASSIGN_OR_RETURN(is_training, choose(all, passed));
   }
   CAIRN_RETURN_IF_ERROR(
       reader
