@@ -167,7 +167,7 @@ bool RunInput(std::string_view input) {
     CAIRN_CHECK(filter.status().message().find('\n') == absl::string_view::npos);
     return false;
   }
-  const std::vector<std::string> columns = worker::RowCondition(*filter).columns();
+  const std::vector<std::string> columns = worker::RowCondition({*filter}).columns();
   std::vector<RowFilter::Value> literals = {{true, "a"}, {false, "1"}, {false, "-0.5"}};
   CollectValues(*filter, &literals);
   const auto rows = RowsFor(literals, columns.size());
