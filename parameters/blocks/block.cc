@@ -387,10 +387,8 @@ absl::Status Block::ApplyReduced(float scale) {
       return status;
     }
   }
-  CAIRN_FAILPOINT("block.update_applied").IgnoreError();
+  CloseReduced();
   MarkApplied(batches, &state_.ledger);
-  reduced_.open = false;
-  reduced_.mean = BlockBuffer();
   return absl::OkStatus();
 }
 
@@ -410,14 +408,18 @@ absl::Status Block::ComputeNext() {
 }
 
 void Block::TakeNext() {
-  CAIRN_FAILPOINT("block.update_applied").IgnoreError();
+  CloseReduced();
   BlockState before = std::exchange(state_, *std::exchange(next_, std::nullopt));
-  reduced_.open = false;
-  reduced_.mean = BlockBuffer();
   if (options_.is_replica) return;
   previous_values_ = std::move(before.values);
   previous_slots_ = std::move(before.slots);
   previous_version_ = before.version;
+}
+
+void Block::CloseReduced() {
+  CAIRN_FAILPOINT("block.update_applied").IgnoreError();
+  reduced_.open = false;
+  reduced_.mean = BlockBuffer();
 }
 
 absl::Status Block::Apply(int64_t batch, const BlockBuffer& gradient, float scale,

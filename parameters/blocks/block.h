@@ -172,6 +172,7 @@ class Block {
   absl::Status ApplyReduced(float scale);
   absl::Status ComputeNext();
   void TakeNext();
+  void CloseReduced();
   std::optional<float> RateOf(int64_t batch) const;
   absl::Status Apply(int64_t batch, const BlockBuffer& gradient, float scale,
                      BlockState* state) const;

@@ -157,6 +157,16 @@ TEST(Strategies, WithoutAChiefWorker0StandsIn) {
   }
 }
 
+TEST(Strategies, Worker0HandsFlagsToTheCoordinatorThatItStarts) {
+  TestCluster cluster(/*ps_count=*/0, /*worker_count=*/1);
+  cluster.Resize("chief", 0);
+  cluster.Start("worker", 0, {"--coordinator_flag", "lease_seconds=0"});
+  EXPECT_EQ(cluster.task("worker", 0).Wait(seconds(60)).value_or(-1), 1);
+  EXPECT_NE(cluster.Logs().find("--lease_seconds: \"0\" is not a number from 2 to 3600"),
+            std::string::npos)
+      << cluster.Logs();
+}
+
 // Also with parameter servers, and back: the blocks are the same.
 TEST(Strategies, AJobGoesOnWithAnyNumberOfWorkersAndOfPs) {
   const AdamJob job = {.checkpoint_every = 100};

@@ -50,7 +50,8 @@ class GradientPusher::StepPush : public std::enable_shared_from_this<StepPush> {
   void End(const proto::BatchRecord& record);
 
   int64_t held_by() const { return held_by_; }
-  void Hold() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pusher_->mutex_) { held_ = true; }
+  // With the pusher's mutex.
+  void Hold() ABSL_NO_THREAD_SAFETY_ANALYSIS { held_ = true; }
   // Sends its requests from now on, and those that waited. On the thread of the client.
   void SendHeld();
 
