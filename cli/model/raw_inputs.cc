@@ -389,7 +389,7 @@ class Preprocessing {
         "and prepare the inputs before"));
   }
 
-  // Resizing has two methods.
+  // Cairn's Resizing has two methods.
   static absl::Status CheckMethod(nn::ResizeMethod method) {
     using Method = nn::ResizeMethod;
     if (method == Method::kBilinear || method == Method::kNearest) return absl::OkStatus();
