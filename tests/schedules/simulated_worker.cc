@@ -75,6 +75,7 @@ void SimulatedWorker::Step(const worker::WorkItem& item) {
       });
     case worker::WorkItem::Kind::kStartJob:
       DropRequests();
+      failed_ = false;
       key_ = {item.job->plan().job_id(), item.job->generation()};
       return On(world()->Delay(), [this] {
         state_->Ready(key_);
@@ -181,10 +182,10 @@ bool SimulatedWorker::MayPullEarly(int64_t batch) const {
 // If this generation is over, its requests are answered so, and nobody waits for the record.
 void SimulatedWorker::Compute(int64_t batch, bool early) {
   last_pushed_ = world()->job.UpdateBegin(batch);
-  if (early) {
+  if (early && !failed_) {
     held_.insert(batch);
     PushHeld();
-  } else {
+  } else if (!early) {
     Push(batch);
   }
   state_->StepEnded();
@@ -288,6 +289,7 @@ void SimulatedWorker::OnAnswer(const RequestPtr& request, parameters::BlockReply
 void SimulatedWorker::GenerationIsOver(uint64_t generation) {
   if (key_.generation != generation) return;
   state_->GenerationIsOver(key_);
+  failed_ = true;
   DropRequests();
 }
 

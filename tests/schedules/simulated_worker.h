@@ -92,6 +92,7 @@ class SimulatedWorker final : public SimulatedProcess {
   bool busy_ = false;                   // The trainer has an item.
   std::multiset<int64_t> open_pushes_;  // Batches.
   int64_t last_pushed_ = -1;            // The first batch of the last update with a push.
+  bool failed_ = false;                 // A request was refused in this generation.
   std::set<int64_t> held_;              // Batches that were computed on early values.
   std::set<RequestPtr> requests_;       // Without their last reply.
 };

@@ -105,8 +105,10 @@ class GradientPusher {
   // Null if gradients are not copied.
   std::shared_ptr<Gradients> TakeCopy();
   bool KeepsFewGradients() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // For ever after an error: a step before may have ended without an acknowledgement.
   bool IsHeld(int64_t held_by) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !steps_.empty() && *steps_.begin() < held_by;
+    if (held_by == 0) return false;
+    return !status_.ok() || (!steps_.empty() && *steps_.begin() < held_by);
   }
   void SendHeld();
   void CancelIfClosing();

@@ -182,6 +182,25 @@ TEST_F(SynchronousPusherTest, AHeldStepThatIsCancelledIsNotReported) {
   for (const auto& ps : cluster_.ps) EXPECT_EQ(ps->store().counters().pushes, 1);
 }
 
+// Its update may begin on the ps that is left, and nobody knows whether the last one is complete.
+TEST_F(SynchronousPusherTest, AHeldStepIsNotSentAfterAnError) {
+  const auto pusher = MakePusher();
+  Step(pusher.get(), 0);
+  for (const auto& ps : cluster_.ps) {
+    while (ps->store().counters().pushes == 0) absl::SleepFor(absl::Milliseconds(1));
+  }
+  cluster_.ps[0]->store().Drop(absl::AbortedError("it ends"));
+  while (pusher->status().ok()) absl::SleepFor(absl::Milliseconds(1));
+  // All requests of the first step have ended, too.
+  cluster_.ps[1]->store().Drop(absl::AbortedError("it ends"));
+  EXPECT_TRUE(absl::IsAborted(pusher->WaitForSteps([] { return false; }).status()));
+  for (const auto& ps : cluster_.ps) ps->Restore(plan_, 1);
+  absl::SleepFor(absl::Milliseconds(100));
+  Step(pusher.get(), 2, /*with_gradient=*/true, /*held_by=*/2);
+  absl::SleepFor(absl::Milliseconds(200));
+  for (const auto& ps : cluster_.ps) EXPECT_EQ(ps->store().counters().pushes, 1);
+}
+
 TEST_F(SynchronousPusherTest, ACancelledStepIsNotReported) {
   auto pusher = MakePusher();
   Step(pusher.get(), 0);
