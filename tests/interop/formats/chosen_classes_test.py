@@ -19,7 +19,7 @@ import results  # noqa: E402
 import tensorflow as tf  # noqa: E402
 from PIL import Image  # noqa: E402
 
-from identity_job import DataTest  # noqa: E402
+from identity_job import DataTest, after_step  # noqa: E402
 
 L = keras.layers
 EXAMPLES = 60
@@ -53,12 +53,7 @@ class ChosenClasses(DataTest):
         data = tf.data.Dataset.from_tensor_slices((order, self.numbers[order]))
         for step in steps:
             (name, value), = step.items()
-            if name == "filter":
-                data = data.filter(lambda i, number, end=value: number < end)
-            elif name == "shard":
-                data = data.shard(value["num_shards"], value["index"])
-            else:
-                data = getattr(data, name)(value)
+            data = after_step(data, name, value)
         return np.array([i for i, _ in data.as_numpy_iterator()], int)
 
     def check(self, model, source, order, steps):

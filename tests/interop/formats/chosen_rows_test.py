@@ -21,7 +21,7 @@ import pyarrow.parquet as pq  # noqa: E402
 import results  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
-from identity_job import DataTest  # noqa: E402
+from identity_job import DataTest, after_step  # noqa: E402
 
 L = keras.layers
 ROWS = 60
@@ -91,17 +91,13 @@ class ChosenRows(DataTest):
         size = 1
         for step in steps:
             (name, value), = step.items()
-            if name == "filter":
-                data = data.filter(lambda row, kind, most=value: kind < most)
-            elif name == "shard":
-                data = data.shard(value["num_shards"], value["index"])
-            elif name == "window":
+            if name == "window":
                 size = value["size"]
                 data = data.window(size, value["shift"], value["stride"], drop_remainder=True)
                 data = data.flat_map(lambda row, kind: tf.data.Dataset.zip(
                     row.batch(3), kind.batch(3)))
             else:
-                data = getattr(data, name)(value)
+                data = after_step(data, name, value)
         chosen = np.array([row for row, _ in data.as_numpy_iterator()], int).reshape(-1, size)
         last = chosen[:, -1]
         return (chosen.sum(1) + 1000.0 * last) * (self.weights[last] if weights else 1)

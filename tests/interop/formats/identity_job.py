@@ -20,6 +20,15 @@ def identity(shape):
     return model
 
 
+def after_step(data, name, value):
+    """A tf.data.Dataset of (row, class) after a step. A filter keeps the classes below its value."""
+    if name == "filter":
+        return data.filter(lambda row, number: number < value)
+    if name == "shard":
+        return data.shard(value["num_shards"], value["index"])
+    return getattr(data, name)(value)
+
+
 class DataTest(unittest.TestCase):
     """A test with a folder for data files and one job."""
 

@@ -194,9 +194,10 @@ TEST_F(SynchronousPusherTest, AHeldStepIsNotSentAfterAnError) {
   // All requests of the first step have ended, too.
   cluster_.ps[1]->store().Drop(absl::AbortedError("it ends"));
   EXPECT_TRUE(absl::IsAborted(pusher->WaitForSteps([] { return false; }).status()));
+  while (pusher->gradient_copies() > 0) absl::SleepFor(absl::Milliseconds(1));
   for (const auto& ps : cluster_.ps) ps->Restore(plan_, 1);
-  absl::SleepFor(absl::Milliseconds(100));
   Step(pusher.get(), 2, /*with_gradient=*/true, /*held_by=*/2);
+  // Long enough for a request that should not be there to arrive.
   absl::SleepFor(absl::Milliseconds(200));
   for (const auto& ps : cluster_.ps) EXPECT_EQ(ps->store().counters().pushes, 1);
 }
