@@ -15,14 +15,6 @@
 namespace cairn::coordinator {
 namespace {
 
-// A rate that must still be halved after so many attempts is not what is wrong.
-constexpr int64_t kRollbacksInVain = 10;
-constexpr int64_t kRollbacksToBadValues = 2;
-constexpr char kSmallerRate[] =
-    "try a smaller learning_rate or clipnorm in a new job and check the data";
-constexpr char kRejectData[] =
-    "fix the data, or set \"on_non_finite\": \"reject\" in a new job to leave such batches out";
-
 std::string CheckpointName(uint64_t checkpoint) {
   return checkpoint == 0 ? "the initial values" : absl::StrCat("checkpoint ", checkpoint);
 }
@@ -217,35 +209,14 @@ void Job::RollBack(const std::string& why, EventTime now, Outbox* outbox) {
 void Job::OnNonFinite(EventTime now, Outbox* outbox) {
   const auto [worker, record] = *training_->non_finite();
   const std::string why = NonfiniteBatchText(*plan(), record, worker.Name());
-  if (job::NonFinitePolicyOf(journaled_.job()) == job::NonFinitePolicy::kFail) {
-    return Fail(absl::StrCat(
-                    why, "; ", record.data_not_finite() ? kRejectData : kSmallerRate,
-                    " (\"on_non_finite\" is \"fail\"; cairn resume ", id(), " goes on from ",
-                    CheckpointName(manifests().empty() ? 0 : manifests().back().checkpoint()), ")"),
-                now, outbox);
-  }
-  // The same data would come again.
-  if (record.data_not_finite()) {
-    return Fail(absl::StrCat(why, "; a rollback does not help: ", kRejectData), now, outbox);
-  }
+  const std::string newest =
+      CheckpointName(manifests().empty() ? 0 : manifests().back().checkpoint());
   proto::RunRecord& run = journaled_.run();
-  if (record.batch() >= run.nonfinite_farthest()) {
-    run.set_nonfinite_farthest(record.batch() + 1);
-    run.set_nonfinite_in_vain(0);
-  }
-  if (run.nonfinite_in_vain() >= kRollbacksInVain) {
-    return Fail(absl::StrCat(why, "; ", kRollbacksInVain,
-                             " rollbacks, each with half the learning rate, brought the job no "
-                             "farther: ",
-                             kSmallerRate),
-                now, outbox);
-  }
-  run.set_nonfinite_in_vain(run.nonfinite_in_vain() + 1);
-  // The values may have been spoiled before the checkpoint was taken. No rate helps then, but an
-  // older checkpoint does. Not at once: one batch may have spoiled them since, unreported.
-  const uint64_t base = run.base_checkpoint();
-  if (run.nonfinite_in_vain() > kRollbacksToBadValues && base != 0 && !run.from_replicas() &&
-      !training_->any_done()) {
+  const NonfiniteRollback rollback =
+      DecideNonfiniteRollback(*plan(), record, training_->any_done(), newest, &run);
+  if (!rollback.failure.empty()) return Fail(absl::StrCat(why, rollback.failure), now, outbox);
+  if (rollback.base_is_spoiled) {
+    const uint64_t base = run.base_checkpoint();
     LeaveTraining(absl::StrCat(why, "; the job rolls back"), outbox);
     journaled_.MarkDamaged(base, "no loss was finite with its values", outbox);
   }

@@ -7,9 +7,18 @@
 #include "common/logging.h"
 #include "common/nonfinite_text.h"
 #include "coordinator/note.h"
+#include "job/job_plan.h"
 
 namespace cairn::coordinator {
 namespace {
+
+// A rate that must still be halved after so many attempts is not what is wrong.
+constexpr int64_t kRollbacksInVain = 10;
+constexpr int64_t kRollbacksToBadValues = 2;
+constexpr char kSmallerRate[] =
+    "try a smaller learning_rate or clipnorm in a new job and check the data";
+constexpr char kRejectData[] =
+    "fix the data, or set \"on_non_finite\": \"reject\" in a new job to leave such batches out";
 
 constexpr char kBadData[] = ": its data are not finite";
 
@@ -82,6 +91,37 @@ std::string NonfiniteBatchText(const proto::JobPlan& plan, const proto::BatchRec
                       " in epoch ", loss.epoch() + 1, " is ",
                       is_loss ? NonfiniteText(loss.loss()) : "nan or infinite", " (", worker, ")",
                       loss.data_not_finite() ? kBadData : "");
+}
+
+NonfiniteRollback DecideNonfiniteRollback(const proto::JobPlan& plan,
+                                          const proto::BatchRecord& record, bool any_done,
+                                          const std::string& newest, proto::RunRecord* run) {
+  if (job::NonFinitePolicyOf(plan.job()) == job::NonFinitePolicy::kFail) {
+    return {absl::StrCat("; ", record.data_not_finite() ? kRejectData : kSmallerRate,
+                         " (\"on_non_finite\" is \"fail\"; cairn resume ", plan.job_id(),
+                         " goes on from ", newest, ")")};
+  }
+  // The same data would come again.
+  if (record.data_not_finite()) {
+    return {absl::StrCat("; a rollback does not help: ", kRejectData)};
+  }
+  if (record.batch() >= run->nonfinite_farthest()) {
+    run->set_nonfinite_farthest(record.batch() + 1);
+    run->set_nonfinite_in_vain(0);
+  }
+  if (run->nonfinite_in_vain() >= kRollbacksInVain) {
+    return {absl::StrCat("; ", kRollbacksInVain,
+                         " rollbacks, each with half the learning rate, brought the job no "
+                         "farther: ",
+                         kSmallerRate)};
+  }
+  run->set_nonfinite_in_vain(run->nonfinite_in_vain() + 1);
+  // The values may have been spoiled before the checkpoint was taken. No rate helps then, but an
+  // older checkpoint does. Not at once: one batch may have spoiled them since, unreported.
+  NonfiniteRollback rollback;
+  rollback.base_is_spoiled = run->nonfinite_in_vain() > kRollbacksToBadValues &&
+                             run->base_checkpoint() != 0 && !run->from_replicas() && !any_done;
+  return rollback;
 }
 
 std::string WhyToTerminate(const proto::JobPlan& plan, const proto::BatchRecord& record) {

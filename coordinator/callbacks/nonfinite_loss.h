@@ -7,7 +7,7 @@
 #include "proto/job.pb.h"
 #include "proto/journal.pb.h"
 
-// Records and reports losses and gradients that are NaN or infinite.
+// Losses and gradients that are NaN or infinite: records, reports and what follows from them.
 namespace cairn::coordinator {
 
 // Keeps the first batch with such a loss or gradient, and the first such evaluation, in `run`, and
@@ -22,6 +22,20 @@ bool KeepNonfiniteLoss(const proto::JobPlan& plan, const proto::EvaluationRecord
 // data are not finite".
 std::string NonfiniteBatchText(const proto::JobPlan& plan, const proto::BatchRecord& record,
                                const std::string& worker);
+
+// What becomes of a job that does not go on after such a batch ("on_non_finite" is not "reject").
+struct NonfiniteRollback {
+  // Why the job fails, to be put after NonfiniteBatchText. Empty: it rolls back to its newest
+  // checkpoint, with half the learning rate.
+  std::string failure;
+  // The checkpoint that the generation began with is not to be used again: its values are spoiled.
+  bool base_is_spoiled = false;
+};
+// Counts the rollback in `run`; the caller journals it. `any_done`: the generation has applied a
+// batch. `newest`: names the newest checkpoint.
+NonfiniteRollback DecideNonfiniteRollback(const proto::JobPlan& plan,
+                                          const proto::BatchRecord& record, bool any_done,
+                                          const std::string& newest, proto::RunRecord* run);
 
 // Why terminate_on_nan fails the job at this batch; empty: its loss is finite.
 std::string WhyToTerminate(const proto::JobPlan& plan, const proto::BatchRecord& record);

@@ -35,6 +35,11 @@ class NonfiniteLossTest : public ::testing::Test {
     return record;
   }
 
+  NonfiniteRollback Decide(int64_t batch, bool data_not_finite = false, bool any_done = false) {
+    return DecideNonfiniteRollback(plan_, Batch(batch, std::nan(""), data_not_finite), any_done,
+                                   "checkpoint 3", &run_);
+  }
+
   proto::JobPlan plan_;
   proto::RunRecord run_;
 };
@@ -110,6 +115,44 @@ TEST_F(NonfiniteLossTest, TerminateOnNanSaysWhichBatch) {
             "terminate_on_nan: the loss of batch 5 in epoch 2 is nan");
   EXPECT_EQ(WhyToTerminate(plan_, Batch(14, kInfinity, /*data_not_finite=*/true)),
             "terminate_on_nan: the loss of batch 5 in epoch 2 is inf: its data are not finite");
+}
+
+TEST_F(NonfiniteLossTest, AJobThatMayNotRollBackFailsWithTheWayOut) {
+  plan_.set_job_id(7);
+  plan_.mutable_job()->set_on_non_finite("fail");
+  EXPECT_EQ(Decide(14).failure,
+            "; try a smaller learning_rate or clipnorm in a new job and check the data "
+            "(\"on_non_finite\" is \"fail\"; cairn resume 7 goes on from checkpoint 3)");
+  plan_.mutable_job()->set_on_non_finite("rollback");
+  EXPECT_EQ(
+      Decide(14, /*data_not_finite=*/true).failure,
+      "; a rollback does not help: fix the data, or set \"on_non_finite\": \"reject\" in a new "
+      "job to leave such batches out");
+  EXPECT_EQ(run_.nonfinite_in_vain(), 0);
+}
+
+TEST_F(NonfiniteLossTest, TenRollbacksInVainFailTheJobAndProgressCountsAgain) {
+  plan_.mutable_job()->set_on_non_finite("rollback");
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(Decide(14).failure, "") << i;
+  EXPECT_NE(Decide(14).failure.find("10 rollbacks"), std::string::npos);
+  EXPECT_NE(Decide(13).failure.find("10 rollbacks"), std::string::npos) << "it came less far";
+  EXPECT_EQ(Decide(15).failure, "") << "it came farther";
+  EXPECT_EQ(run_.nonfinite_in_vain(), 1);
+}
+
+// The base is spoiled if several attempts applied nothing at all on it.
+TEST_F(NonfiniteLossTest, ACheckpointIsSpoiledIfNoBatchIsFiniteWithIt) {
+  plan_.mutable_job()->set_on_non_finite("rollback");
+  run_.set_base_checkpoint(3);
+  EXPECT_FALSE(Decide(14).base_is_spoiled);
+  EXPECT_FALSE(Decide(14).base_is_spoiled);
+  EXPECT_FALSE(Decide(14, /*data_not_finite=*/false, /*any_done=*/true).base_is_spoiled);
+  EXPECT_TRUE(Decide(14).base_is_spoiled);
+  run_.set_from_replicas(true);
+  EXPECT_FALSE(Decide(14).base_is_spoiled) << "the values came from memory";
+  run_.set_from_replicas(false);
+  run_.set_base_checkpoint(0);
+  EXPECT_FALSE(Decide(14).base_is_spoiled) << "the initial values";
 }
 
 }  // namespace
