@@ -297,9 +297,6 @@ void Job::BeginTraining(EventTime now, Outbox* outbox) {
     // All members have this generation in memory.
     journaled_.run().set_replicas_since(journaled_.run().generation());
   }
-  // From here on a ps has more than the checkpoint of the clean stop. A job that is stopped or dies
-  // while it loads has lost nothing.
-  journaled_.run().set_stopped(false);
   journaled_.SaveRun(outbox);
   journaled_.run().set_starts_exhausted(0);  // Journaled with the next change.
   training_ = std::make_unique<Training>(
@@ -673,9 +670,7 @@ std::string Job::GoesOnFrom() const {
 
 void Job::ContinueAfterStop() {
   delayed_ = false;
-  if (training_ == nullptr) return;
-  journaled_.run().set_stopped(false);
-  training_->ContinueAfterStop();
+  if (training_ != nullptr) training_->ContinueAfterStop();
 }
 
 void Job::Fail(const std::string& why, EventTime now, Outbox* outbox) {

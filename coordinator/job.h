@@ -75,9 +75,11 @@ class Job {
   void AskForCheckpoint(const std::string& reason, CheckpointCallback callback, Outbox* outbox);
   // FailedPrecondition unless it trains.
   void Profile(const ProfileSession::Options& options, ProfileCallback callback, Outbox* outbox);
-  // For a stop of a job that does not train yet: it does not begin until ContinueAfterStop. A job
-  // that only waits for its members after a coordinator's restart is not delayed.
-  void DelayTraining() { delayed_ = !trains() && !Resuming(); }
+  // After a coordinator's restart, while the members may still have what was trained. Not after a
+  // clean stop, which left nothing unsaved.
+  bool MayGoOnTraining() const { return Resuming() && !journaled_.run().stopped(); }
+  // For a stop of a job that has nothing unsaved: it does not begin until ContinueAfterStop.
+  void DelayTraining() { delayed_ = !trains(); }
   // Continues the job after the preparation of a stop that did not follow.
   void ContinueAfterStop();
   // The client that asked for a stop waits no longer: a late checkpoint does not stop the job.

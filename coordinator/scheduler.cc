@@ -287,6 +287,7 @@ void Scheduler::WorkerGone(TaskId worker, EventTime now, Outbox* outbox) {
 
 void Scheduler::Advance(EventTime now, Outbox* outbox) {
   AdvanceJobs(now, outbox);
+  if (AskForStops(now, outbox)) AdvanceJobs(now, outbox);
   inferences_.Advance(now.monotonic, outbox);
   CountRefused(outbox);
 }
@@ -642,31 +643,45 @@ absl::Status Scheduler::Infer(proto::InferenceRequest request, std::shared_ptr<I
 
 void Scheduler::PrepareStop(absl::Duration timeout, StopCallback callback, EventTime now,
                             Outbox* outbox) {
+  AdvanceJobs(now, outbox);  // The job whose turn it is may not have begun it.
   auto stop = std::make_shared<PendingStop>();
   stop->callback = std::move(callback);
   stop->deadline = now.monotonic + std::clamp(timeout, absl::ZeroDuration(), absl::Hours(1));
-  // The checkpoint or the timeout answers, whichever comes first.
-  auto answer = [stop](absl::StatusOr<proto::Manifest> manifest) {
-    if (stop->callback == nullptr) return;
-    StopCallback callback = std::exchange(stop->callback, nullptr);
-    if (!manifest.ok()) return callback(manifest.status());
-    proto::PrepareStopReply reply;
-    *reply.mutable_manifest() = *std::move(manifest);
-    reply.mutable_manifest()->clear_partition();
-    callback(std::move(reply));
-  };
-  stops_.push_back(stop);
-  if (active_ != nullptr && active_->trains()) {
-    active_->AskForCheckpoint("stop", answer, outbox);
-  } else {
-    // There is nothing to save, and nothing may be trained before the daemons end: it would be
-    // lost.
-    if (active_ != nullptr) active_->DelayTraining();
-    stop->deadline = now.monotonic;
-    outbox->replies.push_back(
-        [stop] { std::exchange(stop->callback, nullptr)(proto::PrepareStopReply()); });
-  }
+  stops_.push_back(std::move(stop));
   Advance(now, outbox);
+}
+
+// Returns whether a job was asked for a checkpoint.
+bool Scheduler::AskForStops(EventTime now, Outbox* outbox) {
+  bool asked = false;
+  for (const auto& stop : stops_) {
+    if (stop->asked || stop->callback == nullptr) continue;
+    if (active_ != nullptr && active_->trains()) {
+      asked = stop->asked = true;
+      // The checkpoint or the timeout answers, whichever comes first.
+      active_->AskForCheckpoint(
+          "stop",
+          [stop](absl::StatusOr<proto::Manifest> manifest) {
+            if (stop->callback == nullptr) return;
+            StopCallback callback = std::exchange(stop->callback, nullptr);
+            if (!manifest.ok()) return callback(manifest.status());
+            proto::PrepareStopReply reply;
+            *reply.mutable_manifest() = *std::move(manifest);
+            reply.mutable_manifest()->clear_partition();
+            callback(std::move(reply));
+          },
+          outbox);
+    } else if (active_ == nullptr || !active_->MayGoOnTraining()) {
+      // There is nothing to save, and nothing may be trained before the daemons end: it would be
+      // lost.
+      if (active_ != nullptr) active_->DelayTraining();
+      stop->asked = true;
+      stop->deadline = std::min(stop->deadline, now.monotonic);
+      outbox->replies.push_back(
+          [stop] { std::exchange(stop->callback, nullptr)(proto::PrepareStopReply()); });
+    }
+  }
+  return asked;
 }
 
 void Scheduler::ExpireStops(EventTime now, Outbox* outbox) {

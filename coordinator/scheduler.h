@@ -90,6 +90,7 @@ class Scheduler {
   struct PendingStop {
     StopCallback callback;  // Null once answered.
     absl::Duration deadline;
+    bool asked = false;  // The job, for a checkpoint.
   };
 
   Scheduler(Options options, proto::ClusterRecord cluster,
@@ -105,6 +106,7 @@ class Scheduler {
   absl::Status CheckMembersFit(const proto::Job& job) const;
   int64_t DefaultBatchesPerUpdate() const;
   void SendHeartbeats(EventTime now, Outbox* outbox);
+  bool AskForStops(EventTime now, Outbox* outbox);
   void ExpireStops(EventTime now, Outbox* outbox);
   // Tells a ps how much a job that waits for its weights will upload to it; nothing for other jobs.
   void ExpectUpload(const Job& job, uint32_t ps, Outbox* outbox) const;

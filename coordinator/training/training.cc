@@ -344,6 +344,12 @@ void Training::GrantTo(TaskId worker, bool train, EventTime now, Outbox* outbox)
   if (grant->train_size() + grant->evaluate_size() == 0) return;
   grant->set_job_id(plan_.job_id());
   grant->set_generation(run_.generation());
+  // From here on a ps may have more than the checkpoint of the clean stop. A job that was stopped
+  // or died before has lost nothing.
+  if (grant->train_size() > 0 && run_.stopped()) {
+    run_.set_stopped(false);
+    outbox->PutSynced(storage::RunKey(plan_.job_id()), run_);
+  }
   outbox->Send(worker, std::move(command));
   outbox->AfterWrite([] { return CAIRN_FAILPOINT("coordinator.grant"); });
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -320,6 +321,54 @@ TEST(JobTest, AStopWhileTheJobIsLoadedLosesNothingEither) {
   ASSERT_TRUE(simulation.Run());
   simulation.CheckFinished();
   EXPECT_EQ(simulation.Status().rollbacks(), 1);
+}
+
+// `cairn run` of a job that is refused stops the cluster as soon as the coordinator answers.
+TEST(JobTest, AStopBeforeAnyTaskIsThereLosesNothing) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  const int64_t applied = StopCleanly(&simulation);
+  simulation.KillEverything();
+  StopWhileLoading(&simulation);
+  ASSERT_TRUE(Waits(&simulation, "for the cluster to stop"));
+  EXPECT_EQ(simulation.Status().batches_done(), applied);
+  simulation.KillEverything();
+  ASSERT_TRUE(simulation.Run());
+  simulation.CheckFinished();
+  EXPECT_EQ(simulation.Status().rollbacks(), 0);
+}
+
+TEST(JobTest, AJobThatDiesBeforeAWorkerHasJoinedLosesNothing) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  StopCleanly(&simulation);
+  simulation.KillEverything();
+  for (int worker = 0; worker < 3; ++worker) simulation.KillWorkerForGood(worker);
+  ASSERT_TRUE(simulation.RunUntil([&] {
+    const proto::JobStatus status = simulation.Status();
+    return status.generation() == 2 && status.state() == proto::RUNNING;
+  }));
+  simulation.KillEverything();
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().generation() == 3; }));
+  EXPECT_EQ(simulation.Status().rollbacks(), 0);
+}
+
+TEST(JobTest, AStopJustAfterARestartOfTheCoordinatorSavesWhatWasTrained) {
+  Simulation simulation(SimulatedCluster(SimulatedJob("async", 8)));
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.Status().batches_done() > 33; }));
+  simulation.KillCoordinator();
+  std::optional<absl::StatusOr<proto::PrepareStopReply>> stopped;
+  simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+    scheduler->PrepareStop(
+        absl::Minutes(1), [&](absl::StatusOr<proto::PrepareStopReply> reply) { stopped = reply; },
+        now, outbox);
+  });
+  ASSERT_TRUE(simulation.RunUntil([&] { return stopped.has_value(); }));
+  ASSERT_TRUE(stopped->ok()) << stopped->status();
+  EXPECT_EQ((*stopped)->manifest().reason(), "stop");
+  EXPECT_GE((*stopped)->manifest().applied_batches(), 33);
+  simulation.KillEverything();
+  ASSERT_TRUE(simulation.Run());
+  simulation.CheckFinished();
+  EXPECT_EQ(simulation.Status().rollbacks(), 0);
 }
 
 TEST(JobTest, AStoppedJobMayGetOtherPsWhileItIsLoaded) {
