@@ -32,6 +32,7 @@ import results  # noqa: E402
 import state_cases  # noqa: E402
 import tensorflow as tf  # noqa: E402
 import training_cases  # noqa: E402
+from draw import Draw  # noqa: E402
 
 TOLERANCE = 1e-4
 # A batch size that is no power of two.
@@ -202,7 +203,7 @@ def diverges(losses, weights):
 
 def draw_for(*key):
     """A case's random numbers do not depend on which other cases run."""
-    return layer_cases.Draw([SEED, zlib.crc32(repr(key).encode())])
+    return Draw([SEED, zlib.crc32(repr(key).encode())])
 
 
 def sgd():
@@ -616,7 +617,7 @@ def metric_case(name):
 
         def fresh():
             """Keras's metrics have a state: each training gets its own, with the same arguments."""
-            metric = make(layer_cases.Draw(drawn))
+            metric = make(Draw(drawn))
             if not isinstance(metric, str):
                 metric.name = "measured"
             return [metric]
@@ -665,7 +666,7 @@ def callback_case(name):
         self.compare(draw, training_cases.network(draw, "linear"), "mse",
                      keras.optimizers.SGD(draw.number(0.2, 0.6)), training_cases.real_labels,
                      metrics=lambda: ["mae"], epochs=8,
-                     callbacks=lambda: training_cases.CALLBACKS[name](layer_cases.Draw(drawn)))
+                     callbacks=lambda: training_cases.CALLBACKS[name](Draw(drawn)))
     return compare
 
 
