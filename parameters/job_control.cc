@@ -332,13 +332,17 @@ absl::StatusOr<JobControl::Loaded> JobControl::LoadOrExhaust(const Loading& load
   }
 }
 
-absl::StatusOr<std::vector<BlockState>> JobControl::InitialStates(const JobLayout& layout) {
-  if (!layout.plan().weights_uploaded() || layout.part() == JobLayout::Part::kOwned) {
+absl::StatusOr<std::vector<BlockState>> JobControl::InitialStates(const JobLayout& layout,
+                                                                  const proto::Restore& command) {
+  const bool are_here = layout.part() == JobLayout::Part::kOwned && !command.has_source();
+  if (!layout.plan().weights_uploaded() || are_here) {
     return MakeInitialStates(layout, parts_.uploads, parts_.pool);
   }
   CAIRN_ASSIGN_OR_RETURN(std::vector<BlockState> states,
                          MakeInitialStates(layout, nullptr, parts_.pool));
-  CAIRN_RETURN_IF_ERROR(replica_loader_.FetchUploads(layout, &states));
+  const proto::PartitionMap& places =
+      command.has_source() ? command.source() : layout.plan().partition();
+  CAIRN_RETURN_IF_ERROR(replica_loader_.FetchUploads(layout, places, parts_.uploads, &states));
   return states;
 }
 
@@ -348,7 +352,7 @@ absl::StatusOr<std::vector<BlockState>> JobControl::LoadStates(const JobLayout& 
   if (command.has_replicas()) {
     return replica_loader_.Load(layout, command.replicas(), loading.kept.get(), loading.replaced);
   }
-  if (command.checkpoint() == 0) return InitialStates(layout);
+  if (command.checkpoint() == 0) return InitialStates(layout, command);
   return loader_.Load(layout, command, loading.replaced);
 }
 

@@ -99,7 +99,8 @@ class JobControl {
   absl::StatusOr<Loaded> Load(const Loading& loading);
   absl::StatusOr<std::vector<BlockState>> LoadStates(const JobLayout& layout,
                                                      const Loading& loading);
-  absl::StatusOr<std::vector<BlockState>> InitialStates(const JobLayout& layout);
+  absl::StatusOr<std::vector<BlockState>> InitialStates(const JobLayout& layout,
+                                                        const proto::Restore& command);
   // What this ps has in memory, if the command loads from there; else null.
   std::shared_ptr<const ReplicaSet> KeptFor(const proto::Restore& command) const;
   void SendRestoreReply(const proto::Restore& command, const absl::Status& status);

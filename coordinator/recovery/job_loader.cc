@@ -599,22 +599,28 @@ void JobLoader::Take(const CheckpointChoice& choice, EventTime now, Outbox* outb
     failure_ = "no complete checkpoint is left";
     return;
   }
-  // Uploaded initial values are on the disks of the first partition and have no manifest, so other
-  // ps cannot load them.
-  const uint32_t first_ps_count = job_.record().partition().ps_count();
-  if (choice.checkpoint == 0 && job_.plan()->weights_uploaded() && first_ps_count == ps_count_ &&
-      !SamePlaces(job_.record().partition(), job_.plan()->partition())) {
-    return Await(
-        absl::StrCat(
-            "for ", PsNames(absent_), ", which is away or cut off: there is no ",
-            "checkpoint yet, and a part of the initial values that were uploaded is there"),
-        now);
-  }
-  if (choice.checkpoint == 0 && job_.plan()->weights_uploaded() && first_ps_count != ps_count_) {
-    return Await(absl::StrCat("for a cluster of ", first_ps_count, " ps (this one has ", ps_count_,
-                              "): there is no checkpoint yet, and the initial values that were "
-                              "uploaded lie there"),
-                 now);
+  // Uploaded initial values are only on the disks of the ps that had the blocks at the job's
+  // acceptance. Others load them from there.
+  if (choice.checkpoint == 0 && job_.plan()->weights_uploaded()) {
+    const proto::PartitionMap& first = job_.record().partition();
+    std::set<uint32_t> missing;
+    for (const auto& block : first.blocks()) {
+      if (block.ps() >= ps_count_ || IsAbsent(block.ps())) missing.insert(block.ps());
+    }
+    if (!missing.empty() && *missing.rbegin() >= ps_count_) {
+      return Await(
+          absl::StrCat("for a cluster of ", first.ps_count(), " ps (this one has ", ps_count_,
+                       "): there is no checkpoint yet, and the initial values that were "
+                       "uploaded lie there"),
+          now);
+    }
+    if (!missing.empty()) {
+      return Await(
+          absl::StrCat(
+              "for ", PsNames(missing), ", which is away or cut off: there is no ",
+              "checkpoint yet, and a part of the initial values that were uploaded is there"),
+          now);
+    }
   }
   awaited_.clear();
   trouble_.clear();
@@ -678,7 +684,9 @@ void JobLoader::TellPs(Outbox* outbox) {
   if (choice_.has_value()) {
     for (const proto::SnapshotSource& part : choice_->parts) *restore->add_parts() = part;
   }
-  if (choice_.has_value() && checkpoint != 0 &&
+  // Values from initializers are computed anywhere.
+  const bool from_disks = checkpoint != 0 || job_.plan()->weights_uploaded();
+  if (choice_.has_value() && from_disks &&
       !SamePlaces(PartitionOf(job_, checkpoint), job_.plan()->partition())) {
     *restore->mutable_source() = PartitionOf(job_, checkpoint);
   }

@@ -72,16 +72,27 @@ absl::StatusOr<std::vector<BlockState>> ReplicaLoader::Load(const JobLayout& lay
   return result;
 }
 
-absl::Status ReplicaLoader::FetchUploads(const JobLayout& layout,
-                                         std::vector<BlockState>* states) const {
+absl::Status ReplicaLoader::FetchUploads(const JobLayout& layout, const proto::PartitionMap& places,
+                                         UploadStore* own, std::vector<BlockState>* states) const {
   std::map<uint32_t, std::vector<int>> of_owners;  // Positions.
   const std::vector<BlockSpec>& blocks = layout.blocks();
   for (size_t position = 0; position < blocks.size(); ++position) {
-    const proto::PartitionMap& partition = layout.plan().partition();
-    const uint32_t owner = partition.blocks(static_cast<int>(blocks[position].id)).ps();
-    of_owners[owner].push_back(static_cast<int>(position));
+    const uint32_t id = blocks[position].id;
+    if (id >= static_cast<uint32_t>(places.blocks_size())) {
+      return absl::InvalidArgumentError(absl::StrCat(blocks[position].name, " is not among ",
+                                                     places.blocks_size(), " uploaded blocks"));
+    }
+    of_owners[places.blocks(static_cast<int>(id)).ps()].push_back(static_cast<int>(position));
   }
   for (const auto& [owner, positions] : of_owners) {
+    if (owner == ps_) {
+      for (const int position : positions) {
+        CAIRN_ASSIGN_OR_RETURN(const StoredBlock stored,
+                               own->Read(layout.job_id(), blocks[position].id));
+        CAIRN_RETURN_IF_ERROR(CopyUploaded(layout, blocks[position], stored, &(*states)[position]));
+      }
+      continue;
+    }
     std::vector<uint32_t> ids;
     for (const int position : positions) ids.push_back(blocks[position].id);
     auto position = positions.begin();

@@ -12,6 +12,7 @@
 #include "parameters/blocks/update_rule.h"
 #include "parameters/replica_set.h"
 #include "parameters/snapshots/snapshot_fetcher.h"
+#include "parameters/snapshots/upload_store.h"
 #include "proto/coordinator.pb.h"
 
 namespace cairn::parameters {
@@ -31,9 +32,11 @@ class ReplicaLoader {
                                                const ReplicaSet* kept,
                                                const std::atomic<bool>& stop) const;
 
-  // The initial values that were uploaded to the owners of layout.blocks(), with `states` from
-  // MakeInitialStates. Blocks.
-  absl::Status FetchUploads(const JobLayout& layout, std::vector<BlockState>* states) const;
+  // The initial values of layout.blocks(), with `states` from MakeInitialStates. `places`: which ps
+  // they were uploaded to; those on this ps are read from `own`. Blocks. InvalidArgument: `places`
+  // lacks a block.
+  absl::Status FetchUploads(const JobLayout& layout, const proto::PartitionMap& places,
+                            UploadStore* own, std::vector<BlockState>* states) const;
 
  private:
   const uint32_t ps_;

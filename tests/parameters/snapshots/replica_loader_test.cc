@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/parameters/replicated_peer.h"
+#include "tests/parameters/test_disk.h"
 
 namespace cairn::parameters {
 namespace {
@@ -92,27 +93,41 @@ TEST_F(ReplicaLoaderTest, ALoadThatIsReplacedEnds) {
   EXPECT_TRUE(absl::IsCancelled(Load(*Layout(JobLayout::Part::kOwned)).status()));
 }
 
-TEST_F(ReplicaLoaderTest, UploadedInitialValuesComeFromTheOwners) {
-  const std::shared_ptr<const JobLayout> layout = Layout(JobLayout::Part::kReplicas);
-  std::vector<UploadStore::Upload> uploads;
-  for (const BlockSpec& block : layout->blocks()) {
-    const nn::VariableSpec& variable = layout->variables()[block.variable];
-    UploadStore::Upload& upload = uploads.emplace_back();
-    upload.block.set_block(block.id);
-    upload.block.set_variable(variable.name);
-    upload.block.mutable_variable_shape()->Assign(variable.shape.begin(), variable.shape.end());
-    upload.block.set_row_begin(block.row_begin);
-    upload.block.set_row_end(block.row_end);
-    upload.values = Filled(&pool_, block.count, static_cast<float>(block.id));
-  }
-  ASSERT_TRUE(peers_[0]->uploads()->Store(7, std::move(uploads)).ok());
+// Some were uploaded to this ps, the others to another one, wherever the blocks are now.
+TEST_F(ReplicaLoaderTest, UploadedInitialValuesComeFromWhereTheyWereUploaded) {
   TestJobOptions job = kJob;
   job.ps = 1;
-  std::vector<BlockState> states = ZeroBlocks(job, JobLayout::Part::kReplicas, &pool_).second;
-  const absl::Status fetched = ReplicaLoader(1, &fetcher_, &pool_).FetchUploads(*layout, &states);
-  ASSERT_TRUE(fetched.ok()) << fetched;
-  for (size_t position = 0; position < states.size(); ++position) {
-    EXPECT_EQ(states[position].values.data()[0], static_cast<float>(layout->blocks()[position].id));
+  TestDisk disk;
+  UploadStore own(disk.store());
+  for (const JobLayout::Part part : {JobLayout::Part::kReplicas, JobLayout::Part::kOwned}) {
+    const std::shared_ptr<const JobLayout> layout = Layout(part);
+    proto::PartitionMap places = layout->plan().partition();
+    std::vector<UploadStore::Upload> uploads[2];
+    for (size_t position = 0; position < layout->blocks().size(); ++position) {
+      const BlockSpec& block = layout->blocks()[position];
+      const uint32_t ps = position % 2;
+      places.mutable_blocks(static_cast<int>(block.id))->set_ps(ps);
+      const nn::VariableSpec& variable = layout->variables()[block.variable];
+      UploadStore::Upload& upload = uploads[ps].emplace_back();
+      upload.block.set_block(block.id);
+      upload.block.set_variable(variable.name);
+      upload.block.mutable_variable_shape()->Assign(variable.shape.begin(), variable.shape.end());
+      upload.block.set_row_begin(block.row_begin);
+      upload.block.set_row_end(block.row_end);
+      upload.values = Filled(&pool_, block.count, static_cast<float>(block.id));
+    }
+    ASSERT_FALSE(uploads[1].empty());
+    ASSERT_TRUE(peers_[0]->uploads()->Store(7, std::move(uploads[0])).ok());
+    ASSERT_TRUE(own.Store(7, std::move(uploads[1])).ok());
+    std::vector<BlockState> states = ZeroBlocks(job, part, &pool_).second;
+    const ReplicaLoader loader(1, &fetcher_, &pool_);
+    const absl::Status fetched = loader.FetchUploads(*layout, places, &own, &states);
+    ASSERT_TRUE(fetched.ok()) << fetched;
+    for (size_t i = 0; i < states.size(); ++i) {
+      EXPECT_EQ(states[i].values.data()[0], static_cast<float>(layout->blocks()[i].id));
+    }
+    EXPECT_TRUE(absl::IsInvalidArgument(
+        loader.FetchUploads(*layout, proto::PartitionMap(), &own, &states)));
   }
 }
 
