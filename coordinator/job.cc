@@ -732,7 +732,16 @@ absl::Status Job::Reopen(EventTime now, Outbox* outbox) {
 
 std::string Job::WaitingFor() const {
   const std::string missing = MissingPs();
-  if (!missing.empty()) return absl::StrCat("for ", missing);
+  const bool elastic = members_.options().workers_hold_parameters;
+  // Workers without their parameters can inspect the data.
+  if (!missing.empty() && !(elastic && Inspecting())) {
+    return absl::StrCat("for ", missing,
+                        elastic
+                            ? absl::StrCat(", and without it after ",
+                                           absl::FormatDuration(members_.options().rejoin_timeout),
+                                           " if others can go on")
+                            : "");
+  }
   const std::vector<TaskId> readers = inspection_.readers();
   if (Inspecting() && readers.empty()) {
     for (const TaskId worker : workers_.Live(/*with_evaluators=*/false)) {

@@ -212,6 +212,7 @@ Membership::Joined Membership::Join(uint64_t session, const proto::Join& join, a
                   .memory_limit = join.memory_limit_bytes(),
                   .messages_refused = messages_refused};
   result.incarnation = incarnation;
+  if (!first_join_.has_value()) first_join_ = now;
   return result;
 }
 
@@ -395,14 +396,27 @@ int64_t Membership::WorkerCount() const {
 int64_t Membership::DeviceCount() const {
   // The workers of a process differ in their indices only.
   std::map<std::pair<std::string, int64_t>, int64_t> of_processes;
-  for (const TaskId task : Live(proto::WORKER)) {
-    const Member& member = members_.at(task);
-    of_processes[{member.host, member.pid}] =
-        std::max<int64_t>(1, static_cast<int64_t>(member.devices.size()));
+  int64_t most = 1;
+  for (const auto& [task, member] : members_) {
+    if (task.role != proto::WORKER || (!member.live() && !member.named)) continue;
+    const int64_t devices = std::max<int64_t>(1, static_cast<int64_t>(member.devices.size()));
+    of_processes[{member.host, member.pid}] = devices;
+    most = std::max(most, devices);
   }
   int64_t count = 0;
   for (const auto& [process, devices] : of_processes) count += devices;
+  // The number of a job's batches per update must not depend on who is late.
+  for (const uint32_t worker : options_.named_workers) {
+    if (!members_.contains(WorkerTask(worker))) count += most;
+  }
   return count;
+}
+
+std::optional<absl::Duration> Membership::AwaySince(TaskId task) const {
+  const Member* const member = Find(task);
+  if (member == nullptr) return first_join_;
+  if (member->live()) return std::nullopt;
+  return member->last_heard;
 }
 
 std::vector<std::string> Membership::PsAddresses() const {

@@ -127,9 +127,13 @@ class Membership {
   std::vector<TaskId> Live(proto::Role role) const;
   // The number of workers that TF_CONFIG names, plus other live workers.
   int64_t WorkerCount() const;
-  // The number of devices of all live workers, each of which computes batches. A process with
-  // several devices counts with all of them as soon as one of its workers has joined.
+  // The number of devices of all workers that TF_CONFIG names and of other live ones, each of which
+  // computes batches. A process with several devices counts with all of them as soon as one of its
+  // workers has joined, and a named one that never joined with as many as the largest one has.
   int64_t DeviceCount() const;
+  // Since when a task is away: it was heard last then, or, if it never joined, the first member
+  // joined. Nullopt: it is live, or no member has joined yet.
+  std::optional<absl::Duration> AwaySince(TaskId task) const;
   // The addresses of all ps, by index.
   std::vector<std::string> PsAddresses() const;
   const MembershipOptions& options() const { return options_; }
@@ -163,6 +167,7 @@ class Membership {
   // Processes that try to join as a task that is alive, and since when.
   std::map<TaskId, Challenger> challengers_;
   std::optional<absl::Duration> last_tick_;
+  std::optional<absl::Duration> first_join_;  // Of any task.
 };
 
 }  // namespace cairn::coordinator

@@ -339,19 +339,53 @@ absl::StatusOr<proto::SubmitReply> Scheduler::SubmitAgain(Job* job, const Valida
       "' already and is another job: ", difference, "; give the new one another name"));
 }
 
-absl::Status Scheduler::CheckMembersFit(const proto::Job& job) const {
-  if (!members_.options().workers_hold_parameters) return absl::OkStatus();
-  // Only a worker itself knows its devices and where its parameters are.
-  for (const uint32_t worker : members_.options().named_workers) {
+absl::Status Scheduler::CheckPsAreThere(const proto::SubmitRequest& request) const {
+  // Ps compute initial values when they join. Uploaded ones have no other place.
+  if (!request.uploads_weights()) return absl::OkStatus();
+  for (uint32_t ps = 0; ps < members_.options().ps_addresses.size(); ++ps) {
+    const Member* const member = members_.Find(PsTask(ps));
+    if (member != nullptr && !member->lost) continue;
+    return absl::AbortedError(absl::StrCat("ps ", ps,
+                                           member == nullptr ? " has not joined yet" : " is away",
+                                           ": a part of the job's weights is uploaded to each ps"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::set<uint32_t>> Scheduler::CheckMembersFit(const proto::SubmitRequest& request,
+                                                              EventTime now) const {
+  const MembershipOptions& options = members_.options();
+  std::set<uint32_t> absent;
+  if (!options.workers_hold_parameters) {
+    CAIRN_RETURN_IF_ERROR(CheckPsAreThere(request));
+    return absent;
+  }
+  // Only a worker itself knows its devices and where its parameters are, so each is awaited; but
+  // not for longer than a job that trains awaits one that was lost.
+  for (const uint32_t worker : options.named_workers) {
     for (const TaskId task : {WorkerTask(worker), PsTask(worker)}) {
-      if (members_.Find(task) != nullptr) continue;
-      return absl::AbortedError(absl::StrCat(
-          "worker ", worker,
-          " has not joined yet: a cluster without ps takes jobs when all its workers have"));
+      const bool takes_upload = request.uploads_weights() && task.role == proto::PS;
+      const bool has_joined = members_.Find(task) != nullptr;
+      if (has_joined && (!takes_upload || members_.IsLive(task))) continue;
+      const std::optional<absl::Duration> since = members_.AwaySince(task);
+      if (!since.has_value() || now.monotonic - *since < options.rejoin_timeout) {
+        return absl::AbortedError(absl::StrCat(
+            "worker ", worker, has_joined ? " is away" : " has not joined yet",
+            ": it is awaited for ", absl::FormatDuration(options.rejoin_timeout),
+            " (coordinator --rejoin_timeout), then the job begins without it, if another worker is "
+            "there"));
+      }
+      absent.insert(worker);
     }
   }
-  if (!job::IsOfOneWorker(job.strategy())) return absl::OkStatus();
-  return job::CheckDevicesFit(job.strategy(), members_.Find(WorkerTask(0))->devices);
+  if (absent.size() == options.named_workers.size()) {
+    return absl::AbortedError("no worker that holds parameters is there yet");
+  }
+  if (job::IsOfOneWorker(request.job().strategy())) {
+    CAIRN_RETURN_IF_ERROR(
+        job::CheckDevicesFit(request.job().strategy(), members_.Find(WorkerTask(0))->devices));
+  }
+  return absent;
 }
 
 int64_t Scheduler::DefaultBatchesPerUpdate() const {
@@ -366,7 +400,7 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
   if (Job* known = request.reuse() ? jobs_.NewestOfName(request.job().name()) : nullptr) {
     return SubmitAgain(known, job, now);
   }
-  CAIRN_RETURN_IF_ERROR(CheckMembersFit(request.job()));
+  CAIRN_ASSIGN_OR_RETURN(const std::set<uint32_t> absent, CheckMembersFit(request, now));
   std::vector<PsSize> sizes = job.sizes;
   if (members_.options().workers_hold_parameters && sizes.size() > 1 &&
       job::KeepsReplicas(request.job().strategy())) {
@@ -386,7 +420,9 @@ absl::StatusOr<proto::SubmitReply> Scheduler::Submit(const ValidatedJob& job, Ev
   record.set_job_id(cluster_.last_job_id());
   *record.mutable_job() = request.job();
   *record.mutable_model() = request.model();
-  *record.mutable_partition() = job.partition;
+  // The weights are uploaded to those that are there, and loaded from them by all.
+  *record.mutable_partition() =
+      request.uploads_weights() ? cluster::MoveBlocksFrom(absent, job.partition) : job.partition;
   record.set_uploads_weights(request.uploads_weights());
   // Resolved once, at submission: the number of workers may change later, the job's updates may
   // not.

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -102,8 +103,11 @@ class Scheduler {
                Outbox* outbox);
   // Tells all members where the ps are, unless that is `before`.
   void SendPsAddresses(const std::vector<std::string>& before, Outbox* outbox);
-  // Whether the members have what the job's strategy needs. Aborted: some have not joined yet.
-  absl::Status CheckMembersFit(const proto::Job& job) const;
+  // Whether the members have what the job needs. Returns those that a cluster without ps begins the
+  // job without, since they were awaited for long enough. Aborted: some are still awaited.
+  absl::StatusOr<std::set<uint32_t>> CheckMembersFit(const proto::SubmitRequest& request,
+                                                     EventTime now) const;
+  absl::Status CheckPsAreThere(const proto::SubmitRequest& request) const;
   int64_t DefaultBatchesPerUpdate() const;
   void SendHeartbeats(EventTime now, Outbox* outbox);
   bool AskForStops(EventTime now, Outbox* outbox);

@@ -90,6 +90,7 @@ JobLoader::JobLoader(const Membership* members, JournaledJob* job)
 }
 
 void JobLoader::Begin(uint64_t checkpoint, EventTime now, Outbox* outbox) {
+  NoteAway(now);  // A job need not wait for those that were away long before its turn.
   // The plan (with the new partition) and the generation's number are journaled before any ps hears
   // of them. Blocks move only here, between generations, so no push can reach the old owner of a
   // block.
@@ -180,10 +181,8 @@ void JobLoader::NoteAway(EventTime now) {
     if (members_.IsLive(PsTask(ps)) || !any_lives) {
       away_since_[ps].reset();
     } else if (!away_since_[ps].has_value()) {
-      // This coordinator may have started after the ps was lost.
-      const Member* const member = members_.Find(PsTask(ps));
-      away_since_[ps] =
-          member != nullptr ? std::max(member->last_heard, all_lost_until_) : now.monotonic;
+      const std::optional<absl::Duration> since = members_.AwaySince(PsTask(ps));
+      away_since_[ps] = std::max(since.value_or(now.monotonic), all_lost_until_);
     }
   }
 }

@@ -403,15 +403,34 @@ TEST_F(MembershipTest, WithPsTheAddressesAreThoseOfTfConfig) {
 }
 
 TEST_F(HoldersTest, TheDevicesOfAProcessCountOnceHoweverManyOfItsWorkersHaveJoined) {
-  EXPECT_EQ(members_.DeviceCount(), 0);
+  EXPECT_EQ(members_.DeviceCount(), 2) << "both are named";
   Join(MakeWorker(0, 11, {"cpu:0", "cpu:1", "cpu:2"}));
-  EXPECT_EQ(members_.DeviceCount(), 3);
+  EXPECT_EQ(members_.DeviceCount(), 6) << "the other one is as large, as far as is known";
   Join(MakeWorker(-1, 11, {"cpu:0", "cpu:1", "cpu:2"}));
-  EXPECT_EQ(members_.DeviceCount(), 3);
+  EXPECT_EQ(members_.DeviceCount(), 6);
   Join(MakeWorker(1, 12, {}));
   EXPECT_EQ(members_.DeviceCount(), 4) << "a worker that names none has one";
   Join(MakeWorker(-1, 13, {"cpu:0"}));
   EXPECT_EQ(members_.DeviceCount(), 5);
+  members_.StreamEnded(session_);
+  EXPECT_EQ(members_.DeviceCount(), 4) << "it is not named";
+}
+
+TEST_F(HoldersTest, ALostWorkerCountsWithItsDevices) {
+  Join(MakeWorker(0, 11, {"cpu:0", "cpu:1"}));
+  members_.StreamEnded(session_);
+  Join(MakeWorker(1, 12, {"cpu:0"}));
+  EXPECT_EQ(members_.DeviceCount(), 3);
+}
+
+TEST_F(HoldersTest, ATaskThatNeverJoinedIsAwaySinceTheFirstOneJoined) {
+  EXPECT_FALSE(members_.AwaySince(PsTask(0)).has_value());
+  Join(MakeHolder(1, "b:2"));
+  EXPECT_EQ(members_.AwaySince(PsTask(0)), kStart);
+  EXPECT_FALSE(members_.AwaySince(PsTask(1)).has_value()) << "it is live";
+  members_.Heard(session_, kStart + absl::Seconds(3));
+  members_.StreamEnded(session_);
+  EXPECT_EQ(members_.AwaySince(PsTask(1)), kStart + absl::Seconds(3));
 }
 
 TEST_F(HoldersTest, DevicesFromTheWireAreChecked) {

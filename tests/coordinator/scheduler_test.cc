@@ -336,6 +336,29 @@ TEST(SchedulerTest, AnAbandonedUploadEndsByItself) {
   EXPECT_EQ(simulation.Status("uploading").state(), proto::UPLOADING);
 }
 
+TEST(SchedulerTest, AJobWithWeightsAwaitsEveryPs) {
+  Simulation simulation(SimulatedCluster(Named("first")));
+  simulation.Submit(Named("second"), /*uploads_weights=*/true);
+  simulation.KillPs(1);
+  simulation.KeepAway(1, absl::Seconds(60));
+  ASSERT_TRUE(simulation.RunUntil([&] {
+    const proto::ClusterStatus cluster = simulation.scheduler().GetCluster({simulation.now(), 0});
+    for (const proto::Member& member : cluster.members()) {
+      if (member.role() == proto::PS && member.index() == 1) {
+        return member.lease_age_seconds() > 15;
+      }
+    }
+    return false;
+  }));
+  ValidatedJob job;
+  *job.request.mutable_job() = Named("third");
+  job.request.set_uploads_weights(true);
+  Outbox outbox;
+  const auto refused = simulation.scheduler().Submit(job, {simulation.now(), 0}, &outbox);
+  EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
+  EXPECT_NE(refused.status().message().find("ps 1 is away"), std::string::npos) << refused.status();
+}
+
 TEST(SchedulerTest, EveryPsIsToldWhichUploadsToExpect) {
   Simulation simulation(SimulatedCluster(Named("first")));
   simulation.Submit(Named("uploading"), /*uploads_weights=*/true);

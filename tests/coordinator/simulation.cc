@@ -101,8 +101,8 @@ void Simulation::Submit(const proto::Job& job, bool uploads_weights) {
     // The coordinator may have died before it wrote the job.
     return accepted && !scheduler_->ListJobs(Now()).jobs().empty();
   };
-  // A cluster without ps takes jobs when all members have joined.
-  const bool waits = job.strategy().has_multi_worker_mirrored();
+  // A cluster without ps awaits its members, and every cluster those that take weights.
+  const bool waits = job.strategy().has_multi_worker_mirrored() || uploads_weights;
   EXPECT_TRUE(waits ? RunUntil(submit) : submit());
 }
 

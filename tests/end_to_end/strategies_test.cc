@@ -221,25 +221,76 @@ TEST(Strategies, AnEvaluatorMayBeInsideOrOutsideOfTheCluster) {
   EXPECT_EQ(losses[0], losses[1]);
 }
 
+// Trains a job, and then another one that begins with its weights.
+Weights TrainTwice(TestCluster* cluster, const json& strategy,
+                   const std::function<void()>& meanwhile = nullptr) {
+  AdamJob job = {.name = "first", .epochs = 2, .strategy = strategy};
+  Train(cluster, job);
+  job.name = "second";
+  job.epochs = 6;
+  const std::string path = WriteAdamJob(cluster->folder("."), job);
+  json file = json::parse(ReadFile(path));
+  file["model"] = cluster->folder("export-first/model.json");
+  WriteFile(path, file.dump());
+  const CommandResult submitted = cluster->Cairn({"submit", path});
+  EXPECT_EQ(submitted.exit_code, 0) << submitted.errors << cluster->Logs();
+  if (meanwhile != nullptr) meanwhile();
+  const json status = cluster->WaitForEnd("second", seconds(120));
+  EXPECT_EQ(status.value("state", ""), "finished") << status << cluster->Logs();
+  return Export(cluster, "second");
+}
+
 // The client uploads the weights to all workers.
 TEST(Strategies, TrainedWeightsAreAStart) {
   std::vector<Weights> results;
   for (const int ps : {2, 0}) {
     TestCluster cluster(ps, /*worker_count=*/2);
     cluster.StartAll();
-    AdamJob job = {.name = "first", .epochs = 2};
-    if (ps == 0) job.strategy = kMultiWorker;
-    Train(&cluster, job);
-    job.name = "second";
-    const std::string path = WriteAdamJob(cluster.folder("."), job);
-    json file = json::parse(ReadFile(path));
-    file["model"] = cluster.folder("export-first/model.json");
-    WriteFile(path, file.dump());
-    const CommandResult submitted = cluster.Cairn({"submit", path, "--follow"});
-    EXPECT_EQ(submitted.exit_code, 0) << submitted.errors << cluster.Logs();
-    results.push_back(Export(&cluster, "second"));
+    results.push_back(TrainTwice(&cluster, ps == 0 ? kMultiWorker : json()));
   }
   ExpectSameBits(results[0], results[1]);
+}
+
+// One of three workers has not even been started. It gets its part when it is.
+TEST(Strategies, JobsBeginWithoutAWorkerThatIsAbsentAndTakeItInLater) {
+  TestCluster with_ps(/*ps_count=*/2, /*worker_count=*/2);
+  with_ps.StartAll();
+  const Weights expected = TrainTwice(&with_ps, nullptr);
+  with_ps.KillAll();
+  TestCluster cluster(/*ps_count=*/0, /*worker_count=*/3);
+  cluster.SeparateDisks();
+  cluster.AddFlags("chief", {"--lease_seconds", "3", "--rejoin_timeout", "3"});
+  cluster.AddFlags("worker",
+                   {"--unsafe_testing", "--failpoint", "worker.forward=sleep:10@1-1000000000"});
+  cluster.Start("chief", 0);
+  for (const int worker : {0, 2}) cluster.Start("worker", worker);
+  const auto join_later = [&] {
+    ASSERT_TRUE(WaitUntil(seconds(60), [&] {
+      return cluster.Status("second").value("batches_done", 0) >= 200;
+    })) << cluster.Logs();
+    cluster.Start("worker", 1);
+    ASSERT_TRUE(WaitUntil(seconds(60),
+                          [&] {
+                            return cluster.Status("second").dump().find("ps 1 takes part again") !=
+                                   std::string::npos;
+                          }))
+        << cluster.Status("second") << cluster.Logs();
+    const int64_t done = cluster.Status("second").value("batches_done", int64_t{0});
+    ASSERT_TRUE(WaitUntil(seconds(60), [&] {
+      return cluster.Status("second").value("batches_done", int64_t{0}) >= done + 60;
+    })) << cluster.Logs();
+    // It has all blocks now: the others are lost, and it goes on with what it has.
+    for (const int worker : {0, 2}) cluster.task("worker", worker).Kill();
+    ASSERT_TRUE(WaitUntil(seconds(60),
+                          [&] {
+                            return cluster.Status("second").dump().find("goes on without ps 0") !=
+                                   std::string::npos;
+                          }))
+        << cluster.Status("second") << cluster.Logs();
+  };
+  ExpectSameBits(expected, TrainTwice(&cluster, kMultiWorker, join_later));
+  EXPECT_NE(cluster.Status("first").value("state", ""), "uploading");
+  EXPECT_EQ(cluster.Status("second").value("rollbacks", -1), 0) << cluster.Status("second");
 }
 
 TEST(Strategies, AJobThatDoesNotFitTheClusterIsRefused) {
