@@ -44,6 +44,8 @@ class CoordinatorApi {
   absl::StatusOr<proto::JobStatus> CommitWeights(const std::string& job);
   absl::StatusOr<proto::ListJobsReply> ListJobs();
   absl::StatusOr<proto::JobStatus> GetJob(const std::string& job);
+  // Tells the coordinator that this client still uploads the job's weights.
+  absl::StatusOr<proto::JobStatus> KeepUploading(const std::string& job);
   absl::StatusOr<proto::JobStatus> ResumeJob(const std::string& job);
   absl::StatusOr<proto::JobStatus> CancelJob(const std::string& job);
   // Not repeated: a second request could delete an older job of the same name.

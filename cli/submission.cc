@@ -101,9 +101,18 @@ absl::StatusOr<proto::SubmitReply> Submit(CoordinatorApi* api, const Submission&
   {
     const UploadHeartbeat heartbeat(api, id);
     const bool with_states = warm.has_value() && !warm->states.empty();
-    CAIRN_RETURN_IF_ERROR(
+    const absl::Status uploaded =
         with_states ? cluster::UploadStates(ps, reply.job_id(), reply.partition(), warm->states)
-                    : cluster::UploadVariables(ps, reply.job_id(), reply.partition(), weights));
+                    : cluster::UploadVariables(ps, reply.job_id(), reply.partition(), weights);
+    // With `reuse` the next attempt goes on with this job.
+    if (!uploaded.ok() && !reuse) {
+      const bool cancelled = api->CancelJob(id).ok();
+      return absl::Status(
+          uploaded.code(),
+          absl::StrCat("the weights of job ", id, " were not uploaded: ", uploaded.message(),
+                       cancelled ? "; the job was cancelled, submit it again" : ""));
+    }
+    CAIRN_RETURN_IF_ERROR(uploaded);
   }
   CAIRN_ASSIGN_OR_RETURN(*reply.mutable_status(), api->CommitWeights(id));
   if (notes != nullptr && warm.has_value()) *notes = WarmStartNotes(*warm);

@@ -32,7 +32,7 @@ class UploadHeartbeat {
     while (!over_) {
       if (changed_.WaitFor(&mutex_, std::chrono::seconds(20)) || over_) continue;
       mutex_.Unlock();
-      api->GetJob(job).status().IgnoreError();
+      api->KeepUploading(job).status().IgnoreError();
       mutex_.Lock();
     }
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cluster/upload_metadata.h"
 #include "common/process_info.h"
 #include "common/status_macros.h"
 #include "coordinator/history_stream.h"
@@ -101,11 +102,13 @@ grpc::ServerUnaryReactor* CoordinatorService::ListJobs(grpc::CallbackServerConte
       reply, [](Scheduler* scheduler, EventTime now, Outbox*) { return scheduler->ListJobs(now); });
 }
 
-grpc::ServerUnaryReactor* CoordinatorService::GetJob(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* CoordinatorService::GetJob(grpc::CallbackServerContext* context,
                                                      const proto::JobReference* request,
                                                      proto::JobStatus* reply) {
+  const bool uploads = context->client_metadata().contains(cluster::kUploadMetadata);
   return OnLoop<proto::JobStatus>(
-      reply, [job = request->job()](Scheduler* scheduler, EventTime now, Outbox*) {
+      reply, [job = request->job(), uploads](Scheduler* scheduler, EventTime now, Outbox*) {
+        if (uploads) scheduler->OnUploaderAlive(job, now);
         return scheduler->GetJob(job, now);
       });
 }

@@ -32,7 +32,7 @@ constexpr absl::Duration kRestAfterStop = absl::Seconds(60);
 constexpr int64_t kProfileStepsMax = 10000;
 constexpr char kBackupIsBuiltIn[] =
     "backup_and_restore is built in: the job goes on from its newest checkpoint in any case";
-// A client that uploads weights calls every 20 s.
+// A client that uploads weights says every 20 s that it lives.
 constexpr absl::Duration kUploaderIsGone = absl::Minutes(3);
 
 proto::Command RefusedCommand(const std::string& reason) {
@@ -480,6 +480,13 @@ void Scheduler::ExpectNoUploads(const Job& job, Outbox* outbox) const {
   outbox->SendToAllPs(static_cast<uint32_t>(members_.options().ps_addresses.size()), command);
 }
 
+void Scheduler::DropUploads(const Job& job, Outbox* outbox) const {
+  proto::Command command;
+  command.mutable_stop_job()->set_job_id(job.id());
+  command.mutable_stop_job()->set_delete_data(true);
+  outbox->SendToAllPs(static_cast<uint32_t>(members_.options().ps_addresses.size()), command);
+}
+
 // A coordinator that died while a client submitted the job may have journaled it, and the client
 // has submitted it again.
 void Scheduler::ExpireUploads(EventTime now, Outbox* outbox) {
@@ -494,7 +501,7 @@ void Scheduler::ExpireUploads(EventTime now, Outbox* outbox) {
                                  "for ",
                                  absl::FormatDuration(kUploaderIsGone)),
                     now, outbox);
-    ExpectNoUploads(*job, outbox);
+    DropUploads(*job, outbox);
   }
 }
 
@@ -525,7 +532,7 @@ absl::StatusOr<proto::JobStatus> Scheduler::CancelJob(const std::string& referen
     return absl::FailedPreconditionError(absl::StrCat(
         "job ", job->id(), " is over already: ", storage::StateName(StatusOf(job, now).state())));
   }
-  if (job->record().state() == proto::UPLOADING) ExpectNoUploads(*job, outbox);
+  if (job->record().state() == proto::UPLOADING) DropUploads(*job, outbox);
   job->Cancel(now, outbox);
   if (job == active_) active_ = nullptr;
   Advance(now, outbox);
@@ -603,8 +610,12 @@ absl::StatusOr<proto::JobState> Scheduler::GetState(uint64_t job_id) const {
 
 absl::StatusOr<proto::JobStatus> Scheduler::GetJob(const std::string& reference, EventTime now) {
   CAIRN_ASSIGN_OR_RETURN(Job * job, jobs_.Lookup(reference));
-  if (job->record().state() == proto::UPLOADING) uploading_[job->id()] = now.monotonic;
   return StatusOf(job, now);
+}
+
+void Scheduler::OnUploaderAlive(const std::string& reference, EventTime now) {
+  const absl::StatusOr<Job*> job = jobs_.Lookup(reference);
+  if (job.ok() && uploading_.contains((*job)->id())) uploading_[(*job)->id()] = now.monotonic;
 }
 
 proto::ListJobsReply Scheduler::ListJobs(EventTime now) {

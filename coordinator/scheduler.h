@@ -71,6 +71,8 @@ class Scheduler {
   absl::StatusOr<uint64_t> FindJob(const std::string& job) const;
   absl::StatusOr<proto::JobState> GetState(uint64_t job_id) const;
   absl::StatusOr<proto::JobStatus> GetJob(const std::string& job, EventTime now);
+  // The client that uploads the weights of the job says that it lives.
+  void OnUploaderAlive(const std::string& job, EventTime now);
   proto::ListJobsReply ListJobs(EventTime now);
   absl::StatusOr<proto::JobPlan> GetPlan(const std::string& job) const;
   absl::StatusOr<proto::CheckpointList> ListCheckpoints(const std::string& job) const;
@@ -116,6 +118,8 @@ class Scheduler {
   void ExpectUpload(const Job& job, uint32_t ps, Outbox* outbox) const;
   void ExpectUploads(const Job& job, Outbox* outbox) const;
   void ExpectNoUploads(const Job& job, Outbox* outbox) const;
+  // The job ended before all of its weights had come: the ps delete those that did.
+  void DropUploads(const Job& job, Outbox* outbox) const;
   // Ends jobs whose clients are gone before they have uploaded the weights.
   void ExpireUploads(EventTime now, Outbox* outbox);
   void Advance(EventTime now, Outbox* outbox);
@@ -138,7 +142,7 @@ class Scheduler {
   Job* active_ = nullptr;
   absl::Duration heartbeat_at_ = -absl::InfiniteDuration();
   std::vector<std::shared_ptr<PendingStop>> stops_;
-  // The last call of each client that uploads the weights of a job, by the number of the job.
+  // The last sign of each client that uploads the weights of a job, by the number of the job.
   std::map<uint64_t, absl::Duration> uploading_;
 };
 

@@ -313,7 +313,8 @@ proto::JobStatus StatusFromRecords(const JobRecords& job) {
   status.set_error(job.record.error());
   if (status.state() == proto::UPLOADING) {
     status.set_waiting_for(
-        "for its weights; if the cairn that uploads them has ended, cancel the job");
+        "for its weights; the job ends if nothing is heard for 3 min of the cairn that uploads "
+        "them");
   }
   status.set_parameters(job.record.parameters());
   status.set_submitted_unix_seconds(job.record.submitted_unix_seconds());

@@ -325,15 +325,32 @@ TEST(SchedulerTest, AnAbandonedUploadEndsByItself) {
   Simulation simulation(SimulatedCluster(Named("first")));
   simulation.Submit(Named("uploading"), /*uploads_weights=*/true);
   simulation.Submit(Named("gone"), /*uploads_weights=*/true);
-  // A client asks, as cairn does while it uploads; the other one is silent.
+  // A client says that it lives, as cairn does while it uploads; the other one is silent. Whoever
+  // looks at the jobs says nothing of them.
   simulation.KillCoordinator();
   ASSERT_TRUE(simulation.RunUntil([&] {
-    simulation.Status("uploading");
+    simulation.scheduler().OnUploaderAlive("uploading", {simulation.now(), 0});
+    simulation.Status("gone");
     return simulation.scheduler().GetState(3).value() == proto::FAILED;
   }));
   EXPECT_NE(simulation.Status("gone").error().find("its weights were not uploaded"),
             std::string::npos);
   EXPECT_EQ(simulation.Status("uploading").state(), proto::UPLOADING);
+}
+
+// Of a job that ends before its weights have come.
+TEST(SchedulerTest, ThePsDeleteWhatWasUploaded) {
+  Simulation simulation(SimulatedCluster(Named("first")));
+  simulation.Submit(Named("uploading"), /*uploads_weights=*/true);
+  ASSERT_TRUE(simulation.RunUntil([&] { return simulation.ps(1).expected_upload(2) > 0; }));
+  Outbox outbox;
+  ASSERT_TRUE(simulation.scheduler().CancelJob("uploading", {simulation.now(), 0}, &outbox).ok());
+  std::set<uint32_t> told;
+  for (const auto& [task, command, plan] : outbox.commands) {
+    if (!command.has_stop_job() || command.stop_job().job_id() != 2) continue;
+    if (task.role == proto::PS && command.stop_job().delete_data()) told.insert(task.index);
+  }
+  EXPECT_EQ(told, (std::set<uint32_t>{0, 1}));
 }
 
 TEST(SchedulerTest, AJobWithWeightsAwaitsEveryPs) {

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <random>
@@ -291,6 +292,40 @@ TEST(Strategies, JobsBeginWithoutAWorkerThatIsAbsentAndTakeItInLater) {
   ExpectSameBits(expected, TrainTwice(&cluster, kMultiWorker, join_later));
   EXPECT_NE(cluster.Status("first").value("state", ""), "uploading");
   EXPECT_EQ(cluster.Status("second").value("rollbacks", -1), 0) << cluster.Status("second");
+}
+
+// The files of snapshots and uploads of a job, in all state directories in the folder.
+int64_t SnapshotsOf(const std::string& folder, int64_t job) {
+  int64_t count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    count += name.rfind("job-" + std::to_string(job) + ".", 0) == 0 ? 1 : 0;
+  }
+  return count;
+}
+
+// A ps hangs while weights are uploaded to it.
+TEST(Strategies, AnUploadThatGetsNoAnswerCancelsItsJobAndFreesItsSpace) {
+  TestCluster cluster(/*ps_count=*/2, /*worker_count=*/1);
+  cluster.StartAll();
+  AdamJob job = {.name = "first", .epochs = 1};
+  Train(&cluster, job);
+  job.name = "second";
+  const std::string path = WriteAdamJob(cluster.folder("."), job);
+  json file = json::parse(ReadFile(path));
+  file["model"] = cluster.folder("export-first/model.json");
+  WriteFile(path, file.dump());
+  cluster.task("ps", 1).Signal(SIGSTOP);
+  const CommandResult submitted = cluster.Cairn({"submit", path});
+  cluster.task("ps", 1).Signal(SIGCONT);
+  EXPECT_EQ(submitted.exit_code, 3) << submitted.errors;
+  EXPECT_NE(submitted.errors.find("the weights of job 2 were not uploaded: no answer for 30 s from "
+                                  "ps 1"),
+            std::string::npos)
+      << submitted.errors;
+  EXPECT_EQ(cluster.Status("second").value("state", ""), "cancelled");
+  EXPECT_TRUE(WaitUntil(seconds(30), [&] { return SnapshotsOf(cluster.folder("."), 2) == 0; }));
+  EXPECT_GT(SnapshotsOf(cluster.folder("."), 1), 0);
 }
 
 TEST(Strategies, AJobThatDoesNotFitTheClusterIsRefused) {
