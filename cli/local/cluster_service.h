@@ -16,8 +16,8 @@ namespace cairn::cli {
 // daemons cannot run. Then takes a checkpoint of the running job and stops the daemons. A second
 // signal ends all processes at once.
 // `say` receives a line for every event, on any thread. Returns 128 + the signal as exit code, or
-// the failure of the daemon. FailedPrecondition: the state directory is in use, or belongs to
-// another number of ps. Call it before the process has other threads.
+// the failure of the daemon. FailedPrecondition: the state directory is in use. Call it before the
+// process has other threads.
 absl::StatusOr<int> ServeCluster(LocalClusterOptions options,
                                  const std::function<void(const std::string&)>& say);
 

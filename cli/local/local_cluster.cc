@@ -72,18 +72,6 @@ absl::StatusOr<ClusterFile> ChooseCluster(const LocalClusterOptions& options) {
     wanted.insert(wanted.end(), last->workers.begin(), last->workers.end());
     wanted.insert(wanted.end(), last->evaluators.begin(), last->evaluators.end());
   }
-  if (last && static_cast<int>(last->ps.size()) != options.ps) {
-    const std::string which = absl::StrCat("the state directory ", options.state, " belongs to a ",
-                                           "cluster of ", last->ps.size(), " ps");
-    // A strategy that needs ps, or none, refuses the other number.
-    const bool is_other_kind = last->ps.empty() || options.ps == 0;
-    return absl::FailedPreconditionError(
-        is_other_kind
-            ? absl::StrCat(which, ", and this one has ", options.ps == 0 ? "none" : "some",
-                           "; choose another directory with --state")
-            : absl::StrCat(which, "; use --ps ", last->ps.size(),
-                           ", or choose another one with --state"));
-  }
   CAIRN_ASSIGN_OR_RETURN(
       const auto addresses,
       ChooseAddresses(wanted, 1 + options.ps + options.workers + options.evaluators));

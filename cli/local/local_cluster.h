@@ -41,8 +41,8 @@ struct LocalClusterOptions {
 // Thread-safe.
 class LocalCluster {
  public:
-  // Returns when all processes have started; they may not be ready yet. FailedPrecondition: the
-  // state directory belongs to another number of ps. Unavailable: it does not answer.
+  // Returns when all processes have started; they may not be ready yet. The state directory may
+  // have had another number of ps: blocks move. Unavailable: it does not answer.
   static absl::StatusOr<std::unique_ptr<LocalCluster>> Start(LocalClusterOptions options);
   // Calls Stop with 5 s.
   ~LocalCluster();

@@ -72,6 +72,37 @@ TEST_F(UpDown, AClusterStaysTakesJobsAndLeavesWhatItDidToBeRead) {
   EXPECT_EQ(CountIsNot(job.batches, folder_.path("model"), job.rows), "");
 }
 
+// A job of workers that hold the parameters goes on with ps, and back.
+TEST_F(UpDown, TheNextClusterMayHaveOtherTasks) {
+  CountingJob job;
+  job.strategy = R"({"multi_worker_mirrored": {"batches_per_update": 4}})";
+  job.batches_per_epoch = 400;
+  job.batches = 60 * job.batches_per_epoch;
+  job.distinct = true;
+  job.batches_per_update = 4;
+  job.checkpoint_every = 200;
+  int64_t done = 0;
+  for (const auto& [ps, workers] :
+       {std::pair("0", "3"), std::pair("2", "1"), std::pair("0", "2")}) {
+    const CommandResult up = Up({"--ps", ps, "--workers", workers});
+    ASSERT_EQ(up.exit_code, 0) << up.output << up.errors;
+    if (done == 0) {
+      const CommandResult submitted = Cairn({"submit", WriteCountingJob(job, folder_.path("job"))});
+      ASSERT_EQ(submitted.exit_code, 0) << submitted.output << submitted.errors;
+    }
+    ASSERT_TRUE(WaitUntil(seconds(60), [&] { return BatchesDone() >= done + 300; }));
+    const CommandResult down = Cairn({"down"});
+    EXPECT_EQ(down.exit_code, 0) << down.output << down.errors;
+    done = BatchesDone();
+    EXPECT_LT(done, job.batches) << "it must go on in the next cluster";
+  }
+  ASSERT_EQ(Up().exit_code, 0);
+  ASSERT_EQ(Cairn({"follow", "count"}).exit_code, 0);
+  EXPECT_EQ(Cairn({"status", "count", "--json"}).lines().back().value("rollbacks", -1), 0);
+  EXPECT_EQ(Cairn({"export", "count", "--output", folder_.path("model")}).exit_code, 0);
+  EXPECT_EQ(SumIsNot(job, folder_.path("model")), "");
+}
+
 TEST_F(UpDown, ASecondUpSaysSoAndAnotherShapeIsRefused) {
   ASSERT_EQ(Up({"--ps", "1", "--workers", "1"}).exit_code, 0);
   const int64_t pid = PidOf("worker", 0);
