@@ -17,12 +17,23 @@ absl::Duration EligibleWorkers::PauseAfter(int errors) {
   return std::min(kFirstPause * (int64_t{1} << (errors - 1)), kLongestPause);
 }
 
+bool EligibleWorkers::MayUse(TaskId worker) const {
+  if (devices_.empty() || worker.role != proto::WORKER) return true;
+  const Member* const member = members_.Find(worker);
+  if (member == nullptr || member->devices.empty()) return false;
+  const std::string& own = member->devices.front();
+  return std::any_of(devices_.begin(), devices_.end(), [&own](const std::string& device) {
+    return device == own || device == own.substr(0, own.find(':'));
+  });
+}
+
 std::vector<TaskId> EligibleWorkers::Live(bool with_evaluators) const {
   std::vector<TaskId> workers = members_.Live(proto::WORKER);
   if (with_evaluators) {
     for (const TaskId evaluator : members_.Live(proto::EVALUATOR)) workers.push_back(evaluator);
   }
   std::erase_if(workers, [&](TaskId worker) {
+    if (!MayUse(worker)) return true;
     const auto unfit = unfit_.find(worker);
     return unfit != unfit_.end() && !unfit->second.is_tried;
   });

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -23,8 +24,13 @@ class EligibleWorkers {
   // How long a worker with so many transient errors does nothing; infinite: it is unable.
   static absl::Duration PauseAfter(int errors);
 
-  // `members` must outlive this object.
-  explicit EligibleWorkers(const Membership* members) : members_(*members) {}
+  // `members` must outlive this object. `devices`: only workers with one of these compute ("cpu":
+  // with any CPU); none: all do.
+  explicit EligibleWorkers(const Membership* members, std::vector<std::string> devices = {})
+      : members_(*members), devices_(std::move(devices)) {}
+
+  // Whether the job may use the worker's device. Evaluators may have any.
+  bool MayUse(TaskId worker) const;
 
   // Eligible live workers by index, followed by evaluators if asked for.
   std::vector<TaskId> Live(bool with_evaluators) const;
@@ -60,6 +66,7 @@ class EligibleWorkers {
   bool SomeoneIsAway() const;
 
   const Membership& members_;
+  const std::vector<std::string> devices_;
   std::map<TaskId, Unfit> unfit_;
   std::set<TaskId> stuck_;
   std::optional<absl::Duration> nobody_since_;

@@ -11,6 +11,7 @@
 #include "coordinator/callbacks/nonfinite_loss.h"
 #include "coordinator/training/epoch_callbacks.h"
 #include "job/job_plan.h"
+#include "job/strategy.h"
 
 namespace cairn::coordinator {
 namespace {
@@ -21,6 +22,15 @@ std::string CheckpointName(uint64_t checkpoint) {
 
 absl::Duration CsvPatience(const Membership& members) {
   return CsvLogger::PatienceFor(members.options().progress_timeout);
+}
+
+// The devices that compute the job; none: all. Names are those of one worker. A job that came from
+// such a cluster to another one is computed by whatever is there.
+std::vector<std::string> DevicesOf(const Membership& members, const proto::Job& job) {
+  const bool is_one_worker =
+      members.options().workers_hold_parameters && members.options().named_workers.size() == 1;
+  if (!is_one_worker) return {};
+  return job::NamedDevices(job.strategy());
 }
 
 proto::Command StopCommand(uint64_t job_id) {
@@ -35,7 +45,7 @@ Job::Job(Context context, storage::JobRecords records)
     : members_(*context.members),
       journal_(*context.journal),
       journaled_(std::move(records)),
-      workers_(context.members),
+      workers_(context.members, DevicesOf(*context.members, journaled_.job())),
       crashing_(members_.options().progress_timeout),
       duplicates_seen_(members_.options().ps_addresses.size()) {}
 
@@ -352,7 +362,7 @@ void Job::WorkerJoined(TaskId worker, const proto::Join& join, bool keeps_leases
   crashing_.Joined(worker, join.instance_id(), OthersWork(worker), now.monotonic);
   buffered_reports_.Forget(worker);
   journaled_.run().set_workers_joined(journaled_.run().workers_joined() + (keeps_leases ? 0 : 1));
-  if (trains() && !keeps_leases) StartJobOn(worker, outbox);
+  if (trains() && !keeps_leases && workers_.MayUse(worker)) StartJobOn(worker, outbox);
   if (!keeps_leases) return;
   const std::vector<proto::Split> leases(join.leases().begin(), join.leases().end());
   if (trains()) {

@@ -46,7 +46,7 @@ struct Member {
   int64_t pid = 0;
   std::string address;
   std::string device;
-  std::vector<std::string> devices;  // Of a worker: those of its process.
+  std::vector<std::string> devices;  // Of a worker: those of its process, its own first.
   std::string host;
   int64_t memory_limit = 0;  // Bytes; 0: unknown.
   int64_t disk_free = 0;     // Of a ps: bytes, as of its last heartbeat; 0: unknown.

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <string_view>
+#include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/plural.h"
@@ -35,11 +39,30 @@ absl::Status CheckParameterServer(const proto::ParameterServerStrategy& strategy
   return CheckRange(kWindow, strategy.has_window(), strategy.window(), 0, kWindowMax);
 }
 
+// TensorFlow's names of devices, such as "/gpu:0" or "/job:localhost/device:CPU:1", in Cairn's
+// form.
+std::string DeviceName(const std::string& said) {
+  std::string name = absl::AsciiStrToLower(said);
+  const size_t last = name.rfind('/');
+  if (last != std::string::npos) name = name.substr(last + 1);
+  for (const auto& [from, to] : {std::pair("device:", ""), std::pair("gpu", "cuda")}) {
+    if (absl::StartsWith(name, from)) name = to + name.substr(std::string_view(from).size());
+  }
+  return name;
+}
+
+template <typename List>
+std::vector<std::string> DeviceNames(const List& said) {
+  std::vector<std::string> names;
+  for (const std::string& name : said) names.push_back(DeviceName(name));
+  return names;
+}
+
 absl::Status CheckDeviceName(const std::string& path, const std::string& name) {
-  if (IsDeviceName(name)) return absl::OkStatus();
+  if (IsDeviceName(DeviceName(name))) return absl::OkStatus();
   return BadField(
       path, "\"", name,
-      "\" is not a device; devices are cpu:0, cpu:1, ..., and cuda:0, cuda:1, ... (GPUs)");
+      "\" is not a device; devices are cpu:0, cpu:1, ..., and cuda:0 or gpu:0, ... (GPUs)");
 }
 
 absl::Status CheckDevices(const std::string& path,
@@ -51,12 +74,13 @@ absl::Status CheckDevices(const std::string& path,
   for (int i = 0; i < devices.size(); ++i) {
     const std::string place = absl::StrCat(path, "[", i, "]");
     CAIRN_RETURN_IF_ERROR(CheckDeviceName(place, devices[i]));
-    if (devices.size() > 1 && devices[i].find(':') == std::string::npos) {
+    const std::string name = DeviceName(devices[i]);
+    if (devices.size() > 1 && name.find(':') == std::string::npos) {
       return BadField(place, "\"", devices[i],
                       "\" is any of the worker's; in a list of several say ", devices[i], ":0, ",
                       devices[i], ":1, ...");
     }
-    if (!seen.insert(devices[i]).second) {
+    if (!seen.insert(name).second) {
       return BadField(place, "\"", devices[i], "\" is in the list already");
     }
   }
@@ -128,13 +152,12 @@ bool NeedsClusterWithoutPs(const proto::Strategy& strategy) {
 std::vector<std::string> NamedDevices(const proto::Strategy& strategy) {
   switch (strategy.kind_case()) {
     case proto::Strategy::kMirrored:
-      return {strategy.mirrored().devices().begin(), strategy.mirrored().devices().end()};
+      return DeviceNames(strategy.mirrored().devices());
     case proto::Strategy::kCentralStorage:
-      return {strategy.central_storage().compute_devices().begin(),
-              strategy.central_storage().compute_devices().end()};
+      return DeviceNames(strategy.central_storage().compute_devices());
     case proto::Strategy::kOneDevice:
       if (!strategy.one_device().has_device()) return {};
-      return {strategy.one_device().device()};
+      return {DeviceName(strategy.one_device().device())};
     default:
       return {};
   }
@@ -198,9 +221,11 @@ absl::Status CheckDevicesFit(const proto::Strategy& strategy,
                     " (start it with another --device, or name one of these)");
   }
   if (!strategy.has_one_device() || devices.size() <= 1) return absl::OkStatus();
+  const std::string device = DeviceName(strategy.one_device().device());
+  if (device.find(':') != std::string::npos) return absl::OkStatus();
   return BadField(path, "the worker has ", devices.size(),
                   " devices: ", absl::StrJoin(devices, ", "),
-                  "; start it with one, or use \"mirrored\"");
+                  "; name one as \"device\", or use \"mirrored\"");
 }
 
 UpdateNumbers UpdateNumbersOf(const proto::Strategy& strategy) {

@@ -306,12 +306,17 @@ class Tasks {
     }
     if (plan.devices[0].kind == "auto") options.devices = {NameOfAuto(*tasks->devices_[0])};
     for (const auto& device : tasks->devices_) {
-      if (plan.devices.size() > 1) options.device_name = plan.devices[tasks->workers_.size()].name;
+      const size_t own = tasks->workers_.size();
+      if (plan.devices.size() > 1) {
+        options.device_name = plan.devices[own].name;
+        std::swap(options.devices[0], options.devices[own]);
+      }
       tasks->workers_.push_back(std::make_unique<WorkerTask>(options, device.get(), on_rejected));
       // The coordinator numbers the others after those that TF_CONFIG names. An evaluator has one
       // device.
       if (options.role != cairn::proto::WORKER) break;
       options.index = -1;
+      options.devices = plan.worker.devices;
     }
     return tasks;
   }

@@ -38,6 +38,32 @@ TEST_F(EligibleWorkersTest, AWorkerThatFailedIsLeftOutUntilItIsForgotten) {
   EXPECT_EQ(fit_.Live(false).size(), 2u);
 }
 
+TEST_F(EligibleWorkersTest, AJobThatNamesDevicesUsesTheirWorkersOnly) {
+  proto::Join join;
+  join.set_role(proto::WORKER);
+  for (const char* const own : {"cpu:0", "cpu:1", "cuda:0"}) {
+    join.set_index(-1);
+    join.set_instance_id(join.instance_id() + 1);
+    join.clear_devices();
+    join.add_devices(own);
+    join.add_devices("cpu:9");  // Of another worker of the process.
+    ASSERT_FALSE(members_.Join(join.instance_id(), join, kStart).refused.has_value());
+  }
+  const auto used = [&](const std::vector<std::string>& devices) {
+    std::vector<std::string> own;
+    for (const TaskId worker : EligibleWorkers(&members_, devices).Live(false)) {
+      own.push_back(members_.Find(worker)->devices.front());
+    }
+    return own;
+  };
+  using Devices = std::vector<std::string>;
+  EXPECT_EQ(used({}), (Devices{"cpu:0", "cpu:1", "cuda:0"}));
+  EXPECT_EQ(used({"cpu:1"}), (Devices{"cpu:1"}));
+  EXPECT_EQ(used({"cpu:0", "cuda:0"}), (Devices{"cpu:0", "cuda:0"}));
+  EXPECT_EQ(used({"cpu"}), (Devices{"cpu:0", "cpu:1"}));
+  EXPECT_EQ(used({"cpu:9"}), Devices());
+}
+
 TEST_F(EligibleWorkersTest, WhenAllHaveFailedTheFirstOnesReasonIsTheAnswer) {
   Join(0);
   Join(1);

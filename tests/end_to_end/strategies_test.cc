@@ -94,6 +94,34 @@ TEST(Strategies, OneDeviceIsSynchronousWithUpdatesOfOneBatch) {
   }
 }
 
+int CountOf(const std::string& word, const std::string& text) {
+  int count = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+// Named as in TensorFlow. A job uses these only.
+TEST(Strategies, NamesSelectDevices) {
+  struct Case {
+    json strategy;
+    int devices;
+  };
+  const std::vector<Case> cases = {
+      {{{"mirrored", {{"devices", {"/cpu:0", "/cpu:2"}}}}}, 2},
+      {{{"central_storage", {{"compute_devices", {"cpu:1", "/device:CPU:2"}}}}}, 2},
+      {{{"one_device", {{"device", "/cpu:1"}}}}, 1},
+  };
+  for (const Case& named : cases) {
+    SCOPED_TRACE(named.strategy.dump());
+    const Weights expected = TrainOnPs({.batches_per_update = named.devices, .epochs = 1});
+    TestCluster cluster(/*ps_count=*/0, /*worker_count=*/1);
+    cluster.AddFlags("worker", {"--device", "cpu:0,cpu:1,cpu:2"});
+    cluster.StartAll();
+    ExpectSameBits(expected, Train(&cluster, {.epochs = 1, .strategy = named.strategy}));
+    EXPECT_EQ(CountOf("starting job", cluster.LogOf("worker", 0)), named.devices);
+  }
+}
+
 TEST(Strategies, KilledWorkersComeBackAndTheBitsStay) {
   const AdamJob job = {.checkpoint_every = 100};
   const Weights expected = TrainOnPs(job);
@@ -336,6 +364,7 @@ TEST(Strategies, AJobThatDoesNotFitTheClusterIsRefused) {
   Train(&worker, {.epochs = 1, .strategy = json::object()});  // Its worker has joined.
   const json ps = {{"parameter_server", {{"mode", "async"}}}};
   const json mirrored = {{"mirrored", {{"devices", {"cpu:0", "cpu:1"}}}}};
+  const json gpu = {{"one_device", {{"device", "/gpu:0"}}}};
   const json wide = {{"multi_worker_mirrored", {{"batches_per_update", 1000}}}};
   struct Case {
     TestCluster* cluster;
@@ -348,6 +377,7 @@ TEST(Strategies, AJobThatDoesNotFitTheClusterIsRefused) {
       {&workers, ps, "strategy.parameter_server: needs parameter servers, this cluster has none"},
       {&workers, mirrored, "strategy.mirrored: is for a cluster of 1 worker, this one has 2 work"},
       {&worker, mirrored, "strategy.mirrored: the worker has no device cpu:1; it has cpu:0"},
+      {&worker, gpu, "strategy.one_device: the worker has no device cuda:0; it has cpu:0"},
   };
   for (const Case& refused : cases) {
     const AdamJob job = {.name = "refused", .strategy = refused.strategy};

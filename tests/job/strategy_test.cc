@@ -73,9 +73,13 @@ TEST(StrategyTest, BadFieldsAreRefused) {
        "strategy.mirrored.batches_per_update: 4097 is not from 1 to 4096"},
       {"central_storage { batches_per_update: -1 }",
        "strategy.central_storage.batches_per_update: -1 is not from 1 to 4096"},
-      {"mirrored { devices: ['cpu:0', 'GPU:0'] }",
-       "strategy.mirrored.devices[1]: \"GPU:0\" is not a device; devices are cpu:0, cpu:1, ..., "
-       "and cuda:0, cuda:1, ... (GPUs)"},
+      {"mirrored { devices: ['cpu:0', 'TPU:0'] }",
+       "strategy.mirrored.devices[1]: \"TPU:0\" is not a device; devices are cpu:0, cpu:1, ..., "
+       "and cuda:0 or gpu:0, ... (GPUs)"},
+      {"mirrored { devices: ['cpu:0', '/device:CPU:0'] }",
+       "strategy.mirrored.devices[1]: \"/device:CPU:0\" is in the list already"},
+      {"one_device { device: '/gpu:' }", "strategy.one_device.device: \"/gpu:\" is not a device"},
+      {"one_device { device: '/' }", "strategy.one_device.device: \"/\" is not a device"},
       {"mirrored { devices: ['cpu', 'cpu:0'] }",
        "strategy.mirrored.devices[0]: \"cpu\" is any of the worker's; in a list of several say "
        "cpu:0, cpu:1, ..."},
@@ -129,8 +133,15 @@ TEST(StrategyTest, TheWorkerMustHaveTheNamedDevices) {
   EXPECT_TRUE(fits("one_device { device: 'cpu' }", {"cpu:0"}));
   EXPECT_FALSE(fits("one_device { device: 'cuda' }", {"cpu:0"}));
   EXPECT_FALSE(fits("one_device { }", {"cpu:0", "cpu:1"}));
+  EXPECT_FALSE(fits("one_device { device: 'cpu' }", {"cpu:0", "cpu:1"})) << "which one?";
+  EXPECT_TRUE(fits("one_device { device: '/cpu:1' }", {"cpu:0", "cpu:1"}));
+  EXPECT_FALSE(fits("one_device { device: '/cpu:2' }", {"cpu:0", "cpu:1"}));
   EXPECT_EQ(NamedDevices(Strategy("central_storage { compute_devices: ['cpu:0', 'cpu:3'] }")),
             (std::vector<std::string>{"cpu:0", "cpu:3"}));
+  // As TensorFlow writes them.
+  EXPECT_EQ(NamedDevices(Strategy("mirrored { devices: ['/cpu:0', '/gpu:1', 'GPU:2', "
+                                  "'/job:localhost/replica:0/task:0/device:CPU:3'] }")),
+            (std::vector<std::string>{"cpu:0", "cuda:1", "cuda:2", "cpu:3"}));
 }
 
 }  // namespace

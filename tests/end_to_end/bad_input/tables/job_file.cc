@@ -92,7 +92,7 @@ constexpr BadCase kCases[] = {
          R"({"optimizer": {"learning_rate": {"name": "cosine_decay", "initial_learning_rate": 0.1, "decay_steps": 5, "decay_rate": 0.5}}})")}},
     {kUnknown, "a mode", {Job(R"({"strategy": {"parameter_server": {"mode": "asink"}}})")}},
     {kUnknown, "a strategy", {Job(R"({"strategy": {"mirorred": {}}})")}},
-    {kUnknown, "a device", {Job(R"({"strategy": {"mirrored": {"devices": ["/gpu:0"]}}})")}},
+    {kUnknown, "a device", {Job(R"({"strategy": {"mirrored": {"devices": ["/tpu:0"]}}})")}},
     {kUnknown,
      "how gradients meet",
      {Job(R"({"strategy": {"multi_worker_mirrored": {"communication": "ring"}}})")}},
