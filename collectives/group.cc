@@ -80,6 +80,7 @@ struct Enqueued {
   Tensor tensor;
   ReduceOp op = ReduceOp::kSum;
   Group::Scale scale;
+  absl::Time since;  // When it was enqueued.
 
   uint64_t digest() const {
     return Signature("enqueued")
@@ -301,6 +302,7 @@ class Group::Impl {
   // Removes the tensors that all ranks have enqueued, and returns them in the order of rank 0.
   absl::StatusOr<std::vector<Enqueued>> TakeReady() {
     const std::string wire = ToWire(queue_);
+    const absl::Time begin = absl::Now();
     std::vector<size_t> sizes;
     absl::StatusOr<std::vector<char>> gathered = std::vector<char>();
     {
@@ -338,6 +340,7 @@ class Group::Impl {
       const auto own = std::find_if(queue_.begin(), queue_.end(), [&](const Enqueued& entry) {
         return entry.tensor.name == name;
       });
+      timeline_.Add("QUEUE", name, own->since, begin);
       ready.push_back(*own);
       queue_.erase(own);
     }
@@ -493,7 +496,7 @@ absl::Status Group::Enqueue(const Tensor& tensor, ReduceOp op, Scale scale) {
     return absl::InvalidArgumentError(
         absl::StrCat("tensor ", tensor.name, " is in the queue; call ReduceReady before"));
   }
-  impl_->queue().push_back({tensor, op, scale});
+  impl_->queue().push_back({tensor, op, scale, absl::Now()});
   return absl::OkStatus();
 }
 

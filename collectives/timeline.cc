@@ -16,15 +16,18 @@ constexpr size_t kEventsMax = 1000000;
 Timeline::Span::Span(Timeline* timeline, const char* activity, const std::string& tensor)
     : timeline_(timeline), activity_(activity), tensor_(tensor), begin_(absl::Now()) {}
 
-Timeline::Span::~Span() {
-  Event event = {activity_, tensor_, absl::ToUnixMicros(begin_),
-                 absl::ToInt64Microseconds(absl::Now() - begin_)};
-  if (timeline_->events_.size() < kEventsMax) {
-    timeline_->events_.push_back(std::move(event));
+Timeline::Span::~Span() { timeline_->Add(activity_, tensor_, begin_, absl::Now()); }
+
+void Timeline::Add(const char* activity, const std::string& tensor, absl::Time begin,
+                   absl::Time end) {
+  Event event = {activity, tensor, absl::ToUnixMicros(begin),
+                 absl::ToInt64Microseconds(end - begin)};
+  if (events_.size() < kEventsMax) {
+    events_.push_back(std::move(event));
     return;
   }
-  timeline_->events_[timeline_->next_] = std::move(event);
-  timeline_->next_ = (timeline_->next_ + 1) % kEventsMax;
+  events_[next_] = std::move(event);
+  next_ = (next_ + 1) % kEventsMax;
 }
 
 void Timeline::Write(const std::string& file) const {

@@ -30,6 +30,9 @@ class Timeline {
     const absl::Time begin_;
   };
 
+  // An activity from `begin` to `end`, which may overlap others.
+  void Add(const char* activity, const std::string& tensor, absl::Time begin, absl::Time end);
+
   // Writes the newest activities, at most a million. Prints why if that fails.
   void Write(const std::string& file) const;
 

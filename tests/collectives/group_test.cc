@@ -6,11 +6,13 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
 #include "tests/collectives/ranks.h"
 
 namespace cairn::collectives {
@@ -462,6 +464,44 @@ TEST(GroupTest, TheTimelineHasEachOperation) {
        {"MEMCPY_IN_FUSION_BUFFER", "DIRECT_ALLREDUCE", "MEMCPY_OUT_FUSION_BUFFER", "BARRIER"}) {
     EXPECT_NE(text.find(activity), std::string::npos) << activity;
   }
+}
+
+// Horovod's QUEUE: from Enqueue to the beginning of the exchange that finds it ready.
+TEST(GroupTest, TheTimelineHasTheTimeOfEachTensorInTheQueue) {
+  GroupOptions options;
+  options.timeline_file = ::testing::TempDir() + "/queue_timeline.json";
+  int64_t between_us = 0;
+  RunRanks(
+      1,
+      [&](Group* group) {
+        std::vector<float> values(2);
+        ASSERT_TRUE(
+            group->Enqueue({values.data(), 1, DataType::kFloat32, "first"}, ReduceOp::kSum).ok());
+        const absl::Time begin = absl::Now();
+        while (absl::Now() - begin < absl::Milliseconds(20)) continue;
+        between_us = absl::ToInt64Microseconds(absl::Now() - begin);
+        ASSERT_TRUE(
+            group->Enqueue({values.data() + 1, 1, DataType::kFloat32, "second"}, ReduceOp::kSum)
+                .ok());
+        ASSERT_TRUE(group->ReduceReady().ok());
+      },
+      options);
+  std::ifstream in(options.timeline_file);
+  std::map<std::string, int64_t> queued_us;
+  std::vector<int64_t> ends;
+  int64_t negotiated_at = 0;
+  const nlohmann::json events = nlohmann::json::parse(in).at("traceEvents");
+  for (const nlohmann::json& event : events) {
+    const int64_t at = event.at("ts");
+    if (event.at("name") == "NEGOTIATE_ALLREDUCE") negotiated_at = at;
+    if (event.at("name") != "QUEUE") continue;
+    queued_us[event.at("args").at("tensor")] = event.at("dur");
+    ends.push_back(at + event.at("dur").get<int64_t>());
+  }
+  ASSERT_EQ(queued_us.size(), 2u) << events;
+  EXPECT_GE(queued_us["first"] - queued_us["second"], between_us - 2) << "rounded down";
+  EXPECT_GE(queued_us["second"], 0);
+  for (const int64_t end : ends) EXPECT_LE(end, negotiated_at);
 }
 
 }  // namespace
