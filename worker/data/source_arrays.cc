@@ -61,6 +61,27 @@ absl::StatusOr<std::vector<Files>> ListParts(const job::FileNames& names, size_t
   return files;
 }
 
+// Whether a file is only its lines: none has a header, or is an example.
+bool IsOnlyLines(const proto::DataSource& source) {
+  return (source.has_text() && source.text().directory().empty()) ||
+         (source.has_csv() && source.csv().has_header() && !source.csv().header());
+}
+
+// As for TensorFlow's TextLineDataset and CsvDataset, an empty file just has no lines. If all are
+// empty, they stay, for the error. Files at addresses stay, too: only their bytes tell.
+absl::Status RemoveEmptyFiles(Files* files) {
+  Files others;
+  for (const std::string& name : *files) {
+    uint64_t bytes = 1;
+    if (!job::IsDataUrl(name)) {
+      CAIRN_ASSIGN_OR_RETURN(bytes, FileSize(name));
+    }
+    if (bytes > 0) others.push_back(name);
+  }
+  if (!others.empty()) *files = std::move(others);
+  return absl::OkStatus();
+}
+
 // A column of arrays: an element of their rows.
 struct Element {
   const Array* array = nullptr;
@@ -241,6 +262,7 @@ absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn:
     CAIRN_ASSIGN_OR_RETURN(files.features[0],
                            reader->list(source, files.features[0], needs_labels));
   }
+  if (IsOnlyLines(source)) CAIRN_RETURN_IF_ERROR(RemoveEmptyFiles(&files.features[0]));
   if (has_arrays) {
     CAIRN_ASSIGN_OR_RETURN(files.labels, ListParts(*lists.labels, model.outputs().size()));
   }

@@ -282,6 +282,30 @@ TEST(SourceArraysTest, CifarWindowsWithoutLabelsMayEndAtTheLastRow) {
   EXPECT_EQ(examples({}), 1);
 }
 
+// TensorFlow's CsvDataset and TextLineDataset find no lines in an empty file, and the header of an
+// empty CSV file is an error there.
+TEST(SourceArraysTest, AnEmptyFileOfLinesHasNoRows) {
+  const std::string empty = WriteDataFile("empty.csv", "");
+  proto::DataSource source;
+  proto::CsvSource& csv = *source.mutable_csv();
+  csv.add_files(empty);
+  csv.add_files(WriteDataFile("lines1.csv", "1,2,2\n"));
+  csv.add_files(WriteDataFile("empty2.csv", ""));
+  csv.add_files(WriteDataFile("lines2.csv", "3,4,0\n"));
+  csv.add_labels()->set_name("2");
+  csv.set_header(false);
+  const auto rows = Read(source);
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ(ValuesOf(rows->inputs[0]), std::vector<float>({1, 2, 3, 4}));
+  EXPECT_EQ(ValuesOf(rows->labels[0]), std::vector<float>({2, 0}));
+  csv.set_header(true);
+  EXPECT_THAT(std::string(Read(source).status().message()), HasSubstr("empty.csv: it is empty"));
+  csv.set_header(false);
+  csv.clear_files();
+  csv.add_files(empty);
+  EXPECT_THAT(std::string(Read(source).status().message()), HasSubstr("empty.csv: it is empty"));
+}
+
 TEST(SourceArraysTest, TheFirstBadFileOfManyIsNamed) {
   proto::DataSource source = ThreeRows()[1];
   for (int i = 0; i < 20; ++i) {

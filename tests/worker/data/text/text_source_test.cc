@@ -107,6 +107,10 @@ TEST_F(TextSourceTest, ALineIsAnExample) {
       "lines.txt", "\xef\xbb\xbfpos\tA cat, a Cat!\r\n\nneg\tno\tcat dog bird a\npos\tno");
   // Tokens: a (3), cat (3), no (2) ... in the order of Keras: cat, a, no, dog, bird.
   EXPECT_EQ(Read(R"({"files": [")" + lines + R"("]})"), "1 : 3 2 3 ; 0 : 4 2 5 ; 1 : 4 0 0 ; ");
+  // An empty file has no lines.
+  const std::string empty = WriteDataFile("empty.txt", "");
+  EXPECT_EQ(Read(R"({"files": [")" + empty + R"(", ")" + lines + R"("]})"),
+            "1 : 3 2 3 ; 0 : 4 2 5 ; 1 : 4 0 0 ; ");
   const std::string last = WriteDataFile("last.txt.gz", Gzip("a b, c,x\nb,y\n"));
   EXPECT_EQ(Read(R"({"files": [")" + last + R"("], "delimiter": ",", "label": "last",
                     "classNames": ["y", "x"], "textVectorization": {"maxTokens": 3}})"),
