@@ -22,11 +22,12 @@ proto::EvaluatedBatch MakeEvaluatedBatch(uint64_t cut, int64_t batch,
   return result;
 }
 
-absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::Create(
-    const proto::JobPlan& plan, const JobModel& model, std::shared_ptr<const Dataset> validation,
-    int threads, nn::Device* device, Strategy* strategy, Activity* activity) {
-  std::unique_ptr<Evaluator> evaluator(
-      new Evaluator(plan, std::move(validation), strategy, activity));
+absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::Create(const proto::JobPlan& plan,
+                                                             const JobModel& model,
+                                                             const JobData& data, int threads,
+                                                             nn::Device* device, Strategy* strategy,
+                                                             Activity* activity) {
+  std::unique_ptr<Evaluator> evaluator(new Evaluator(plan, data, strategy, activity));
   nn::Executor::Options options;
   options.batch_size = plan.batch_size();
   options.threads = threads;
@@ -39,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::Create(
 }
 
 absl::StatusOr<proto::EvaluatedBatch> Evaluator::Evaluate(
-    uint64_t cut, int64_t batch, std::optional<int64_t> next,
+    uint64_t cut, int64_t batch, absl::Span<const int64_t> next,
     absl::FunctionRef<bool()> should_abandon) {
   CAIRN_RETURN_IF_ERROR(CAIRN_FAILPOINT("worker.evaluate"));
   // All batches of a cut are usually evaluated in a row, so its values are loaded once.

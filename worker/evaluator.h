@@ -3,16 +3,17 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "nn/device.h"
 #include "nn/executor.h"
 #include "proto/coordinator.pb.h"
 #include "worker/activity.h"
 #include "worker/data/batch_loader.h"
+#include "worker/job_data.h"
 #include "worker/job_model.h"
 #include "worker/strategy/strategy.h"
 
@@ -28,21 +29,22 @@ proto::EvaluatedBatch MakeEvaluatedBatch(uint64_t cut, int64_t batch,
 class Evaluator {
  public:
   // Model, device, strategy and activity must outlive the evaluator. Errors as Executor::Create.
-  static absl::StatusOr<std::unique_ptr<Evaluator>> Create(
-      const proto::JobPlan& plan, const JobModel& model, std::shared_ptr<const Dataset> validation,
-      int threads, nn::Device* device, Strategy* strategy, Activity* activity);
+  static absl::StatusOr<std::unique_ptr<Evaluator>> Create(const proto::JobPlan& plan,
+                                                           const JobModel& model,
+                                                           const JobData& data, int threads,
+                                                           nn::Device* device, Strategy* strategy,
+                                                           Activity* activity);
 
-  // Evaluates one batch and loads `next` meanwhile. Loads the cut's values first unless the
-  // previous batch was on the same cut. Errors: Strategy::LoadCut's (NotFound and
+  // Evaluates one batch and loads those of `next` meanwhile. Loads the cut's values first unless
+  // the previous batch was on the same cut. Errors: Strategy::LoadCut's (NotFound and
   // FailedPrecondition: the cut no longer exists); the executor's (InvalidArgument).
   absl::StatusOr<proto::EvaluatedBatch> Evaluate(uint64_t cut, int64_t batch,
-                                                 std::optional<int64_t> next,
+                                                 absl::Span<const int64_t> next,
                                                  absl::FunctionRef<bool()> should_abandon);
 
  private:
-  Evaluator(const proto::JobPlan& plan, std::shared_ptr<const Dataset> validation,
-            Strategy* strategy, Activity* activity)
-      : loader_(std::move(validation), BatchSampler::ForValidation(plan)),
+  Evaluator(const proto::JobPlan& plan, const JobData& data, Strategy* strategy, Activity* activity)
+      : loader_(data.validation, BatchSampler::ForValidation(plan), data.storage),
         strategy_(strategy),
         activity_(*activity) {}
 

@@ -77,7 +77,7 @@ int64_t Inference::batch_bytes() const {
 }
 
 absl::StatusOr<proto::InferredBatch> Inference::Compute(int64_t batch,
-                                                        std::optional<int64_t> next) {
+                                                        absl::Span<const int64_t> next) {
   if (batch < 0 || batch >= batches()) {
     return absl::InvalidArgumentError(
         absl::StrCat("there is no batch ", batch, ": the data have ", batches()));

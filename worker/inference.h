@@ -54,8 +54,9 @@ class Inference {
   // Of the outputs of a full batch; 0 if they are not wanted.
   int64_t batch_bytes() const;
 
-  // Computes a batch, and reads `next` meanwhile. Outputs are left out of the result: see output().
-  absl::StatusOr<proto::InferredBatch> Compute(int64_t batch, std::optional<int64_t> next);
+  // Computes a batch, and reads the first of `next` meanwhile. Outputs are left out of the result:
+  // see output().
+  absl::StatusOr<proto::InferredBatch> Compute(int64_t batch, absl::Span<const int64_t> next);
   // An output of the last batch, one example after another. Valid until the next Compute.
   absl::StatusOr<absl::Span<const float>> output(int output) { return executor_->output(output); }
 

@@ -127,6 +127,7 @@ absl::StatusOr<JobData> LoadJobData(const proto::JobPlan& plan, const JobModel& 
     data.validation =
         std::make_shared<const Dataset>(data.validation->First(plan.validation_examples()));
   }
+  data.storage = storage;
   if (!train) data.train = nullptr;
   if (!validation) data.validation = nullptr;
   return data;

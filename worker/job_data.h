@@ -17,6 +17,7 @@ namespace cairn::worker {
 
 // The datasets of a job. Null: the job has none, or it was not requested.
 struct JobData {
+  std::shared_ptr<DataStorage> storage;  // Of both.
   std::shared_ptr<const Dataset> train;
   std::shared_ptr<const Dataset> validation;
 };

@@ -47,7 +47,10 @@ absl::Status JobRunner::MakeExecutor() {
         objective_steps_,
         ObjectiveSteps::Create(model_.program.get(), executor_.get(), options, device_));
   }
-  loader_ = std::make_unique<BatchLoader>(data_.train, BatchSampler::ForTraining(job_.plan()));
+  auto loader = std::make_unique<BatchLoader>(data_.train, BatchSampler::ForTraining(job_.plan()),
+                                              data_.storage);
+  MutexLock lock(&mutex_);
+  loader_ = std::move(loader);
   return absl::OkStatus();
 }
 
@@ -125,13 +128,13 @@ absl::Status JobRunner::MakeEvaluator() {
     return absl::FailedPreconditionError("the job has no validation data");
   }
   CAIRN_ASSIGN_OR_RETURN(evaluator_,
-                         Evaluator::Create(job_.plan(), model_, data_.validation, options_.threads,
-                                           device_, strategy_.get(), options_.activity));
+                         Evaluator::Create(job_.plan(), model_, data_, options_.threads, device_,
+                                           strategy_.get(), options_.activity));
   return absl::OkStatus();
 }
 
 absl::StatusOr<proto::EvaluatedBatch> JobRunner::Evaluate(
-    uint64_t cut, int64_t batch, std::optional<int64_t> next,
+    uint64_t cut, int64_t batch, absl::Span<const int64_t> next,
     absl::FunctionRef<bool()> should_abandon) {
   if (evaluator_ == nullptr) CAIRN_RETURN_IF_ERROR(MakeEvaluator());
   return evaluator_->Evaluate(cut, batch, next, should_abandon);
@@ -140,6 +143,11 @@ absl::StatusOr<proto::EvaluatedBatch> JobRunner::Evaluate(
 void JobRunner::Wake() {
   MutexLock lock(&mutex_);
   if (strategy_ != nullptr) strategy_->Wake();
+}
+
+void JobRunner::ExpectBatches(absl::Span<const int64_t> next) {
+  MutexLock lock(&mutex_);
+  if (loader_ != nullptr) loader_->Expect(next);
 }
 
 std::optional<cluster::PsClient::Silence> JobRunner::LongestSilence() const {

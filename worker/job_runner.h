@@ -6,6 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/mutex.h"
 #include "nn/device.h"
 #include "nn/executor.h"
@@ -29,7 +30,7 @@ namespace cairn::worker {
 //   Create, then for each generation: StartGeneration, Train and Evaluate in any order
 //
 // The parts that only training or only evaluation needs are made at first use. All methods belong
-// to one thread, except Wake.
+// to one thread, except where it says otherwise.
 class JobRunner {
  public:
   struct Options {
@@ -58,7 +59,7 @@ class JobRunner {
   absl::StatusOr<Strategy::StepStatus> Train(const Trainer::Assignment& assignment,
                                              absl::FunctionRef<bool()> should_abandon);
   absl::StatusOr<proto::EvaluatedBatch> Evaluate(uint64_t cut, int64_t batch,
-                                                 std::optional<int64_t> next,
+                                                 absl::Span<const int64_t> next,
                                                  absl::FunctionRef<bool()> should_abandon);
 
   // Profiles the next steps. Discards a profile in progress.
@@ -69,6 +70,8 @@ class JobRunner {
 
   // Makes a Train or Evaluate that waits ask should_abandon. Callable from any thread.
   void Wake();
+  // More batches of the next calls of Train are known now. Callable from any thread.
+  void ExpectBatches(absl::Span<const int64_t> next);
   // As Strategy's. Callable from any thread.
   std::optional<cluster::PsClient::Silence> LongestSilence() const;
 
@@ -95,7 +98,7 @@ class JobRunner {
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<StepProfiler> profiler_;  // Null: no profile is in progress.
-  // The owning thread changes this pointer with the lock held, because Wake reads it.
+  // The owning thread changes strategy_ and loader_ with the lock held, because others read them.
   mutable Mutex mutex_;
   std::unique_ptr<Strategy> strategy_;
 };

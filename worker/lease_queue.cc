@@ -45,6 +45,19 @@ std::optional<int64_t> LeaseQueue::Next() const {
   return waiting_.begin()->first;
 }
 
+std::vector<int64_t> LeaseQueue::Upcoming(size_t count) const {
+  std::vector<int64_t> batches;  // The smallest of the splits so far.
+  for (const auto& [first, split] : waiting_) {
+    if (batches.size() == count && (count == 0 || first > batches.back())) break;
+    for (size_t i = 0; i < count && static_cast<int64_t>(i) < split.count(); ++i) {
+      batches.push_back(first + static_cast<int64_t>(i) * split.stride());
+    }
+    std::sort(batches.begin(), batches.end());
+    batches.resize(std::min(batches.size(), count));
+  }
+  return batches;
+}
+
 std::optional<int64_t> LeaseQueue::Ahead(int64_t others) const {
   std::optional<int64_t> batch;
   for (const auto& [first, split] : waiting_) {

@@ -1,6 +1,7 @@
 #ifndef CAIRN_WORKER_LEASE_QUEUE_H_
 #define CAIRN_WORKER_LEASE_QUEUE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -28,6 +29,8 @@ class LeaseQueue {
 
   // The smallest waiting batch.
   std::optional<int64_t> Next() const;
+  // The waiting batches that start next, in this order; at most `count`.
+  std::vector<int64_t> Upcoming(size_t count) const;
   // The waiting batch that comes `others` later, if splits were started one after the other; the
   // last one if there are fewer.
   std::optional<int64_t> Ahead(int64_t others) const;

@@ -1,7 +1,6 @@
 #include "worker/offline_evaluation.h"
 
 #include <fstream>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -35,9 +34,8 @@ absl::Status ComputeAll(Inference* inference,
                         absl::FunctionRef<absl::Status(const proto::InferredBatch&)> visit) {
   for (int64_t batch = 0; batch < inference->batches(); ++batch) {
     const bool is_last = batch + 1 == inference->batches();
-    CAIRN_ASSIGN_OR_RETURN(
-        const proto::InferredBatch result,
-        inference->Compute(batch, is_last ? std::nullopt : std::optional<int64_t>(batch + 1)));
+    const std::vector<int64_t> next(is_last ? 0 : 1, batch + 1);
+    CAIRN_ASSIGN_OR_RETURN(const proto::InferredBatch result, inference->Compute(batch, next));
     CAIRN_RETURN_IF_ERROR(visit(result));
   }
   return absl::OkStatus();

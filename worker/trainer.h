@@ -32,8 +32,8 @@ class Trainer {
  public:
   struct Assignment {
     int64_t batch = 0;
-    // Probably the batch of the next step. It is loaded while this one is computed.
-    std::optional<int64_t> next;
+    // Probably the batches of the next steps. They are loaded while this one is computed.
+    std::vector<int64_t> next;
     // Probably a batch of a later step, whose files are opened meanwhile.
     std::optional<int64_t> later;
     // The worker did something else since its last step; see Strategy::Step.

@@ -11,6 +11,8 @@ constexpr absl::Duration kReportOver = absl::Seconds(2);
 constexpr int64_t kInferenceBatchesMax = 65536;
 // How many steps before its batch a file is opened: some may take as long as many steps.
 constexpr int64_t kStepsAhead = 64;
+// The batches that an item says will follow: no loader assembles more ahead.
+constexpr size_t kNextMax = 16;
 
 }  // namespace
 
@@ -64,6 +66,10 @@ void WorkState::OnCommand(const proto::Command& command) {
     default:
       return;
   }
+}
+
+std::vector<int64_t> WorkState::UpcomingBatches() const {
+  return ready_ ? leases_.Upcoming(kNextMax) : std::vector<int64_t>();
 }
 
 void WorkState::FillJoin(proto::Join* join) const {
@@ -297,7 +303,8 @@ WorkItem WorkState::InferenceItem() {
   item.batch = inference_batches_.front();
   inferring_ = item.batch;
   inference_batches_.pop_front();
-  if (!inference_batches_.empty()) item.next = inference_batches_.front();
+  const size_t count = std::min(inference_batches_.size(), kNextMax);
+  item.next.assign(inference_batches_.begin(), inference_batches_.begin() + count);
   inferred_last_ = true;
   return item;
 }
@@ -308,7 +315,9 @@ WorkItem WorkState::EvaluationItem() {
   item.cut = validation_.front().cut;
   item.batch = validation_.front().batch;
   validation_.pop_front();
-  if (!validation_.empty()) item.next = validation_.front().batch;
+  for (size_t i = 0; i < std::min(validation_.size(), kNextMax); ++i) {
+    item.next.push_back(validation_[i].batch);
+  }
   evaluated_last_ = true;
   return item;
 }
@@ -317,7 +326,7 @@ WorkItem WorkState::TrainingItem() {
   WorkItem item;
   item.kind = WorkItem::Kind::kTrain;
   item.batch = *leases_.Start();
-  item.next = leases_.Next();
+  item.next = leases_.Upcoming(kNextMax);
   item.later = leases_.Ahead(kStepsAhead);
   computing_ = item.batch;
   evaluated_last_ = false;

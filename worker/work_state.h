@@ -42,9 +42,9 @@ struct WorkItem {
   std::shared_ptr<const proto::Profile> profile;
   std::shared_ptr<const proto::StartJob> job;
   std::shared_ptr<const proto::StartInference> inference;
-  // kTrain, kEvaluate, kInfer: the batch to compute, and the batch that will probably follow.
+  // kTrain, kEvaluate, kInfer: the batch to compute, and those that will probably follow.
   int64_t batch = 0;
-  std::optional<int64_t> next;
+  std::vector<int64_t> next;
   std::optional<int64_t> later;  // kTrain: one that is some steps ahead.
   uint64_t cut = 0;              // kEvaluate.
 };
@@ -75,6 +75,8 @@ class WorkState {
   // Handles StartJob, StopJob, Grant, PauseWork, Inspect, Profile, StartInference, GrantInference
   // and EndInference. Ignores other commands.
   void OnCommand(const proto::Command& command);
+  // The batches of the next kTrain items, if the trainer has loaded their job; at most 16.
+  std::vector<int64_t> UpcomingBatches() const;
   // Sets the job, the generation and the leases in hand.
   void FillJoin(proto::Join* join) const;
 

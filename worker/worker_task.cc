@@ -105,6 +105,7 @@ void WorkerTask::OnWelcome(const proto::Welcome& welcome) {
 }
 
 void WorkerTask::OnCommand(const proto::Command& command) {
+  std::vector<int64_t> granted;
   {
     MutexLock lock(&mutex_);
     if (command.has_ps_addresses()) {
@@ -113,10 +114,14 @@ void WorkerTask::OnCommand(const proto::Command& command) {
       return;
     }
     state_.OnCommand(command);
+    if (command.has_grant()) granted = state_.UpcomingBatches();
     work_changed_.NotifyAll();
     send_soon_.NotifyAll();
   }
   WakeRunner();
+  // Leases of long steps arrive during a step: their data are read now, not in the next step.
+  MutexLock lock(&runner_mutex_);
+  if (runner_ != nullptr && !granted.empty()) runner_->ExpectBatches(granted);
 }
 
 void WorkerTask::OnDisconnected(const absl::Status& why) {

@@ -147,7 +147,8 @@ Command MakeProfileCommand() {
   command.details =
       "The phases of a worker are data (waiting for the batch), wait (until the ps acknowledge the "
       "gradients of the last step), pull, compute and push; those of a ps are receive, apply and "
-      "reply. A worker loads the next batch on other threads during a step: reading is their time "
+      "reply. A worker loads the next batches on other threads during a step: reading is their "
+      "time "
       "in reads of files, decoding their processor time for the rest. Without this command nothing "
       "is measured.";
   command.examples = {"cairn profile fashion_mnist_cnn",

@@ -39,7 +39,7 @@ proto::Job MakeJob(const std::string& optimizer) {
 double ExamplesPerSecond(Trainer* trainer, double seconds) {
   using Clock = std::chrono::steady_clock;
   const auto step = [&](int64_t batch) {
-    OrExit(trainer->Step({batch, batch + 1, false}, [] { return false; }));
+    OrExit(trainer->Step({.batch = batch, .next = {batch + 1}}, [] { return false; }));
   };
   int64_t batch = 0;
   while (batch < 10) step(batch++);

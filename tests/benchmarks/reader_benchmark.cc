@@ -144,7 +144,7 @@ void ReadBatches(benchmark::State& state, const Reader& reader, uint64_t memory,
                      BatchSampler(kRows, kBatchSize, true, 1, shuffle_block));
   int64_t batch = 0;
   for (auto _ : state) {
-    CAIRN_CHECK(loader.Get(batch, batch + 1).ok());
+    CAIRN_CHECK(loader.Get(batch, {batch + 1}).ok());
     ++batch;
   }
   state.SetItemsProcessed(batch * kBatchSize);

@@ -12,7 +12,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "cli/job_file.h"
 #include "tests/benchmarks/or_exit.h"
@@ -60,12 +62,14 @@ void Run(const std::string& file, uint64_t memory, int64_t epochs) {
   const JobModel model = OrExit(JobModel::Create(plan.job(), plan.model()));
   DataStorage::Options storage;
   storage.memory_bytes = memory;
-  const auto data = OrExit(LoadJobData(plan, model, storage, true, false)).train;
-  BatchLoader loader(data, BatchSampler::ForTraining(plan));
+  const JobData data = OrExit(LoadJobData(plan, model, storage, true, false));
+  BatchLoader loader(data.train, BatchSampler::ForTraining(plan), data.storage);
   int64_t batch = 0;
+  std::vector<int64_t> next(BatchLoader::kMostAhead);
   const auto read_epoch = [&](const std::function<void(const LoadedBatch&)>& visit) {
     for (const int64_t end = batch + plan.batches_per_epoch(); batch < end; ++batch) {
-      visit(*OrExit(loader.Get(batch, batch + 1, batch + kStepsAhead)));
+      std::iota(next.begin(), next.end(), batch + 1);
+      visit(*OrExit(loader.Get(batch, next, batch + kStepsAhead)));
     }
   };
   for (int64_t epoch = 0; epoch < epochs; ++epoch) {

@@ -27,9 +27,8 @@ class EvaluatorTest : public ::testing::Test {
     auto strategy = CreateStrategy(job, *model_.model, cluster_.info(), {});
     EXPECT_TRUE(strategy.ok()) << strategy.status();
     strategy_ = *std::move(strategy);
-    auto evaluator =
-        Evaluator::Create(plan_, model_, LoadJobData(plan_, model_, {}, false, true)->validation, 1,
-                          device_.get(), strategy_.get(), &activity_);
+    auto evaluator = Evaluator::Create(plan_, model_, *LoadJobData(plan_, model_, {}, false, true),
+                                       1, device_.get(), strategy_.get(), &activity_);
     EXPECT_TRUE(evaluator.ok()) << evaluator.status();
     evaluator_ = *std::move(evaluator);
   }
@@ -50,7 +49,7 @@ class EvaluatorTest : public ::testing::Test {
 
 TEST_F(EvaluatorTest, SumsLossAndMetricsOverTheBatch) {
   MakeCut(1);
-  const auto result = evaluator_->Evaluate(1, 19, std::nullopt, Never);
+  const auto result = evaluator_->Evaluate(1, 19, {}, Never);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->cut(), 1u);
   EXPECT_EQ(result->batch(), 19);
@@ -62,19 +61,19 @@ TEST_F(EvaluatorTest, SumsLossAndMetricsOverTheBatch) {
 
 TEST_F(EvaluatorTest, ACutThatIsGoneIsAnErrorAndTheNextOneIsPulled) {
   MakeCut(1);
-  ASSERT_TRUE(evaluator_->Evaluate(1, 0, 1, Never).ok());
+  ASSERT_TRUE(evaluator_->Evaluate(1, 0, {1}, Never).ok());
   for (const auto& ps : cluster_.ps) ps->store().DropCut(7, 1);
   // The cut's values have been pulled already.
-  EXPECT_TRUE(evaluator_->Evaluate(1, 1, std::nullopt, Never).ok());
-  const auto gone = evaluator_->Evaluate(2, 0, std::nullopt, Never);
+  EXPECT_TRUE(evaluator_->Evaluate(1, 1, {}, Never).ok());
+  const auto gone = evaluator_->Evaluate(2, 0, {}, Never);
   EXPECT_EQ(gone.status().code(), absl::StatusCode::kNotFound);
   MakeCut(3);
-  EXPECT_TRUE(evaluator_->Evaluate(3, 0, std::nullopt, Never).ok());
+  EXPECT_TRUE(evaluator_->Evaluate(3, 0, {}, Never).ok());
 }
 
 TEST_F(EvaluatorTest, GivesUpWhenToldTo) {
   cluster_.ps.clear();
-  const auto result = evaluator_->Evaluate(1, 0, std::nullopt, [] { return true; });
+  const auto result = evaluator_->Evaluate(1, 0, {}, [] { return true; });
   EXPECT_EQ(result.status().code(), absl::StatusCode::kCancelled);
 }
 

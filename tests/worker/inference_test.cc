@@ -55,11 +55,11 @@ TEST_F(InferenceTest, BatchesMayBeComputedInAnyOrder) {
   EXPECT_EQ(inference->batches(), 2);
   EXPECT_EQ(inference->batch_bytes(), 0);
   for (int round = 0; round < 2; ++round) {
-    const auto last = inference->Compute(1, 0);
+    const auto last = inference->Compute(1, {0});
     ASSERT_TRUE(last.ok()) << last.status();
     EXPECT_EQ(last->examples(), 3);
     EXPECT_DOUBLE_EQ(last->evaluated().loss_sum(), 4 + 5 + 6);
-    const auto first = inference->Compute(0, std::nullopt);
+    const auto first = inference->Compute(0, {});
     EXPECT_DOUBLE_EQ(first->evaluated().loss_sum(), 0 + 1 + 2 + 3);
   }
 }
@@ -67,7 +67,7 @@ TEST_F(InferenceTest, BatchesMayBeComputedInAnyOrder) {
 TEST_F(InferenceTest, OutputsAreThoseOfTheRows) {
   const auto inference = Make(/*outputs=*/true);
   EXPECT_EQ(inference->batch_bytes(), 7 * 4);
-  const auto batch = inference->Compute(0, std::nullopt);
+  const auto batch = inference->Compute(0, {});
   ASSERT_TRUE(batch.ok()) << batch.status();
   EXPECT_FALSE(batch->has_evaluated());
   EXPECT_THAT(*inference->output(0), ElementsAre(5, 8, 11, 14, 17, 20, 23));
@@ -76,7 +76,7 @@ TEST_F(InferenceTest, OutputsAreThoseOfTheRows) {
 TEST_F(InferenceTest, ABatchThatDoesNotExistIsAnError) {
   const auto inference = Make(/*outputs=*/false);
   for (const int64_t batch : {int64_t{-1}, int64_t{2}, int64_t{1} << 62}) {
-    EXPECT_TRUE(absl::IsInvalidArgument(inference->Compute(batch, std::nullopt).status())) << batch;
+    EXPECT_TRUE(absl::IsInvalidArgument(inference->Compute(batch, {}).status())) << batch;
   }
 }
 
@@ -87,11 +87,11 @@ TEST_F(InferenceTest, ItsActivitySaysWhetherItReadsOrComputes) {
   options.activity = &activity;
   const auto inference = Inference::Create(plan_, options, device_.get());
   ASSERT_TRUE(inference.ok()) << inference.status();
-  ASSERT_TRUE((*inference)->Compute(1, std::nullopt).ok());
+  ASSERT_TRUE((*inference)->Compute(1, {}).ok());
   EXPECT_EQ(activity.Report().phase(), proto::Activity::COMPUTING);
   EXPECT_EQ(activity.Report().batch(), 1);
   ASSERT_TRUE(ArmFailpoint("worker.read_batch=error").ok());
-  EXPECT_TRUE(absl::IsUnavailable((*inference)->Compute(0, std::nullopt).status()));
+  EXPECT_TRUE(absl::IsUnavailable((*inference)->Compute(0, {}).status()));
   DisarmFailpoints();
   EXPECT_EQ(activity.Report().phase(), proto::Activity::READING);
   EXPECT_EQ(activity.Report().batch(), 0);

@@ -49,7 +49,7 @@ TEST_F(JobRunnerTest, ANewGenerationBeginsFromTheValuesOfThePs) {
     ASSERT_TRUE(
         runner->StartGeneration(StartOf(plan, generation), cluster.info(), on_applied).ok());
     for (int64_t batch : {0, 1, 2, 3}) {
-      ASSERT_TRUE(runner->Train({batch, batch + 1, false}, Never).ok());
+      ASSERT_TRUE(runner->Train({.batch = batch, .next = {batch + 1}}, Never).ok());
     }
   }
   // The fourth batch of the last generation may still be in flight.
@@ -63,7 +63,7 @@ TEST_F(JobRunnerTest, AProfileHasEveryPhaseAndLayerOfItsStepsAndEndsByItself) {
   TestCluster cluster(plan);
   const auto runner = Start(plan, true);
   ASSERT_TRUE(runner->StartGeneration(StartOf(plan), cluster.info(), [](const auto&) {}).ok());
-  ASSERT_TRUE(runner->Train({0, 1, false}, Never).ok());
+  ASSERT_TRUE(runner->Train({.batch = 0, .next = {1}}, Never).ok());
   EXPECT_FALSE(runner->TakeProfile(/*now=*/true).has_value());
   proto::Profile command;
   command.set_profile(5);
@@ -71,7 +71,7 @@ TEST_F(JobRunnerTest, AProfileHasEveryPhaseAndLayerOfItsStepsAndEndsByItself) {
   runner->StartProfile(command);
   for (const int64_t batch : {1, 2}) {
     EXPECT_FALSE(runner->TakeProfile(/*now=*/false).has_value());
-    ASSERT_TRUE(runner->Train({batch, batch + 1, false}, Never).ok());
+    ASSERT_TRUE(runner->Train({.batch = batch, .next = {batch + 1}}, Never).ok());
   }
   const auto report = runner->TakeProfile(/*now=*/false);
   ASSERT_TRUE(report.has_value());
@@ -108,9 +108,9 @@ TEST_F(JobRunnerTest, AnEvaluatorReadsNoTrainingDataAndDoesNotTrain) {
   plan.mutable_job()->mutable_train()->mutable_npy()->set_labels(0, "/gone.npy");
   const auto runner = Start(plan, false);
   ASSERT_TRUE(runner->StartGeneration(StartOf(plan), cluster.info(), nullptr).ok());
-  EXPECT_FALSE(runner->Train({0, 1, false}, Never).ok());
+  EXPECT_FALSE(runner->Train({.batch = 0, .next = {1}}, Never).ok());
   for (const auto& ps : cluster.ps) ASSERT_TRUE(ps->store().MakeCut(7, 1, 1).ok());
-  EXPECT_TRUE(runner->Evaluate(1, 0, std::nullopt, Never).ok());
+  EXPECT_TRUE(runner->Evaluate(1, 0, {}, Never).ok());
 }
 
 TEST_F(JobRunnerTest, WithoutValidationDataThereIsNoEvaluation) {
@@ -118,7 +118,7 @@ TEST_F(JobRunnerTest, WithoutValidationDataThereIsNoEvaluation) {
   TestCluster cluster(plan);
   const auto runner = Start(plan, true);
   ASSERT_TRUE(runner->StartGeneration(StartOf(plan), cluster.info(), nullptr).ok());
-  EXPECT_EQ(runner->Evaluate(1, 0, std::nullopt, Never).status().code(),
+  EXPECT_EQ(runner->Evaluate(1, 0, {}, Never).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }
 

@@ -141,7 +141,7 @@ TEST(JobSourcesTest, TheLoaderOpensTheFileOfALaterBatchMeanwhile) {
     // A batch of three examples is a file. The loader's end waits for its readers.
     BatchLoader loader(data.train, BatchSampler(60, 3, /*shuffle=*/false, /*seed=*/1));
     const uint64_t before = FilesOpened();
-    EXPECT_TRUE(loader.Get(batch, std::nullopt, later).ok());
+    EXPECT_TRUE(loader.Get(batch, {}, later).ok());
     return before;
   };
   const uint64_t before = read(0, std::nullopt);
@@ -160,10 +160,9 @@ TEST(JobSourcesTest, AFileThatCannotBeOpenedAheadIsAnErrorOnlyOfItsBatch) {
   std::filesystem::remove(::testing::TempDir() + "/many-k.tfrecord");
   BatchLoader loader(data.train, BatchSampler(60, 3, /*shuffle=*/false, /*seed=*/1));
   for (int64_t batch = 0; batch < 10; ++batch) {
-    EXPECT_TRUE(loader.Get(batch, std::nullopt, 10).ok()) << batch;
+    EXPECT_TRUE(loader.Get(batch, {}, 10).ok()) << batch;
   }
-  EXPECT_THAT(std::string(loader.Get(10, std::nullopt).status().message()),
-              HasSubstr("many-k.tfrecord"));
+  EXPECT_THAT(std::string(loader.Get(10, {}).status().message()), HasSubstr("many-k.tfrecord"));
 }
 
 // What workers find in `parts` parts of the training files, put together.

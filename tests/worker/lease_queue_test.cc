@@ -33,6 +33,22 @@ TEST(LeaseQueueTest, SmallestBatchIsNextWhateverSplitItIsIn) {
   EXPECT_EQ(queue.started().size(), 6u);
 }
 
+TEST(LeaseQueueTest, UpcomingBatchesAreThoseThatStartNext) {
+  LeaseQueue queue;
+  EXPECT_TRUE(queue.Upcoming(4).empty());
+  queue.Add(Split(1, 4, 3));
+  queue.Add(Split(2, 4, 2));
+  queue.Add(Split(0, 1, 1));
+  queue.Add(Split(20, 1, 1000));
+  EXPECT_TRUE(queue.Upcoming(0).empty());
+  EXPECT_EQ(queue.Upcoming(1), std::vector<int64_t>({0}));
+  EXPECT_EQ(queue.Upcoming(5), std::vector<int64_t>({0, 1, 2, 5, 6}));
+  EXPECT_EQ(queue.Upcoming(8), std::vector<int64_t>({0, 1, 2, 5, 6, 9, 20, 21}));
+  std::vector<int64_t> all = queue.Upcoming(2000);
+  EXPECT_EQ(StartAll(&queue), all);
+  EXPECT_TRUE(queue.Upcoming(4).empty());
+}
+
 TEST(LeaseQueueTest, ABatchSomePlacesAheadIsFoundWhereSplitsFollowEachOther) {
   LeaseQueue queue;
   EXPECT_EQ(queue.Ahead(0), std::nullopt);

@@ -46,7 +46,8 @@ class LocalJob {
 
   void Train(int64_t begin, int64_t end) {
     for (int64_t batch = begin; batch < end; ++batch) {
-      const auto status = trainer_->Step({batch, batch + 1, false}, [] { return false; });
+      const auto status =
+          trainer_->Step({.batch = batch, .next = {batch + 1}}, [] { return false; });
       ASSERT_TRUE(status.ok()) << status.status();
       ASSERT_EQ(*status, Strategy::StepStatus::kOk);
     }

@@ -326,11 +326,22 @@ TEST_F(WorkStateTest, ATrainingItemSaysWhatFollowsSoonAndLater) {
   state_.OnCommand(Grant(1, 0, 100));
   const auto first = state_.NextItem();
   EXPECT_EQ(first->batch, 0);
-  EXPECT_EQ(first->next, 1);
+  EXPECT_EQ(first->next,
+            std::vector<int64_t>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
   EXPECT_EQ(first->later, 65);
   for (int64_t batch = 1; batch < 98; ++batch) EXPECT_EQ(NextBatch(), batch);
   EXPECT_EQ(state_.NextItem()->later, 99) << "the last one";
   EXPECT_EQ(state_.NextItem()->later, std::nullopt);
+}
+
+TEST_F(WorkStateTest, UpcomingBatchesAreThoseOfTheNextTrainingItems) {
+  state_.OnCommand(Grant(1, 0, 3));
+  EXPECT_EQ(NextBatch(), 0);
+  EXPECT_EQ(state_.UpcomingBatches(), std::vector<int64_t>({1, 2}));
+  state_.OnCommand(Grant(1, 10, 100));
+  EXPECT_EQ(state_.UpcomingBatches().size(), 16u);
+  state_.GenerationIsOver(kKey);
+  EXPECT_TRUE(state_.UpcomingBatches().empty());
 }
 
 TEST_F(WorkStateTest, AnInferenceAndTheJobAlternate) {
@@ -344,7 +355,7 @@ TEST_F(WorkStateTest, AnInferenceAndTheJobAlternate) {
   const auto first = state_.NextItem();
   EXPECT_EQ(first->kind, WorkItem::Kind::kInfer);
   EXPECT_EQ(first->batch, 0);
-  EXPECT_EQ(first->next, 1);
+  EXPECT_EQ(first->next, std::vector<int64_t>({1, 2}));
   EXPECT_EQ(NextBatch(), 0);
   EXPECT_EQ(state_.NextItem()->kind, WorkItem::Kind::kInfer);
   EXPECT_EQ(NextBatch(), 1);

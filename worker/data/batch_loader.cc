@@ -44,19 +44,38 @@ bool IsFiniteColumn(proto::DataType type, const std::vector<std::byte>& column) 
 
 }  // namespace
 
-BatchLoader::BatchLoader(std::shared_ptr<const Dataset> dataset, BatchSampler order)
-    : dataset_(std::move(dataset)), order_(order), count_(ReadersMax()) {
+BatchLoader::BatchLoader(std::shared_ptr<const Dataset> dataset, BatchSampler order,
+                         std::shared_ptr<DataStorage> storage)
+    : dataset_(std::move(dataset)),
+      order_(order),
+      storage_(std::move(storage)),
+      count_(ReadersMax()) {
   if (!dataset_->in_memory() || dataset_->has_steps()) {
     readers_ = std::make_unique<ThreadPool>(ReadersMax(), "data readers", ReadersMax());
+    if (storage_ != nullptr) most_ = kMostAhead;
   }
   Reserve(&current_);
-  Reserve(&staged_);
+  // Later, on the loader's thread, a lack of memory for these would end the process.
+  free_.reserve(kMostAhead);
+  ready_.reserve(kMostAhead);
+  Reserve(&free_.emplace_back());
   thread_ = std::thread([this] { Run(); });
+}
+
+int64_t BatchLoader::ExamplesMax() const {
+  return std::min(order_.batch_size(), dataset_->examples());
+}
+
+uint64_t BatchLoader::BatchBytes() const {
+  int64_t elements = dataset_->has_weights() ? 1 : 0;  // Of 4 bytes, of an example.
+  for (int i = 0; i < dataset_->inputs(); ++i) elements += dataset_->input_elements(i);
+  for (int i = 0; i < dataset_->outputs(); ++i) elements += dataset_->label_elements(i);
+  return static_cast<uint64_t>(ExamplesMax() * elements * 4);
 }
 
 // Reserves all memory, so that a lack of it is found before the first batch.
 void BatchLoader::Reserve(LoadedBatch* batch) const {
-  const int64_t examples = std::min(order_.batch_size(), dataset_->examples());
+  const int64_t examples = ExamplesMax();
   batch->inputs.resize(dataset_->inputs());
   for (int i = 0; i < dataset_->inputs(); ++i) {
     batch->inputs[i].reserve(examples * dataset_->input_elements(i) * 4);
@@ -71,11 +90,12 @@ void BatchLoader::Reserve(LoadedBatch* batch) const {
 BatchLoader::~BatchLoader() {
   {
     MutexLock lock(&mutex_);
-    // Run finishes a batch in progress and then checks the stage.
-    stage_ = Stage::kStopped;
+    // Run finishes a batch in progress first.
+    is_stopped_ = true;
     changed_.NotifyAll();
   }
   thread_.join();
+  if (buffers_ > 1) storage_->ReturnMemory((buffers_ - 1) * BatchBytes());
 }
 
 absl::Status BatchLoader::Assemble(int64_t number, LoadedBatch* batch,
@@ -166,14 +186,90 @@ absl::Status BatchLoader::ReadInPieces(const std::vector<int64_t>& indices, Load
   return absl::OkStatus();
 }
 
-std::optional<absl::Status> BatchLoader::TakeStaged(int64_t batch) {
+bool BatchLoader::IsWanted(int64_t batch) const {
+  return std::find(wanted_.begin(), wanted_.end(), batch) != wanted_.end();
+}
+
+bool BatchLoader::IsReady(int64_t batch) const {
+  return std::any_of(ready_.begin(), ready_.end(),
+                     [batch](const Ahead& ahead) { return ahead.number == batch; });
+}
+
+int BatchLoader::ready() const {
   MutexLock lock(&mutex_);
-  // Waits even if the staged batch is another one: the thread is still writing to it.
-  while (stage_ == Stage::kAsked) changed_.Wait(&mutex_);
-  if (stage_ != Stage::kReady || staged_number_ != batch) return std::nullopt;
-  std::swap(current_, staged_);
-  stage_ = Stage::kIdle;
-  return staged_status_;
+  return static_cast<int>(ready_.size());
+}
+
+std::optional<absl::Status> BatchLoader::TakeReady(int64_t batch) {
+  MutexLock lock(&mutex_);
+  given_number_ = batch;
+  if (!IsWanted(batch)) return std::nullopt;
+  if (!IsReady(batch) && was_full_ && depth_ < most_) {
+    depth_ = std::min(2 * depth_, most_);
+    was_full_ = false;
+  }
+  while (assembling_ == batch) changed_.Wait(&mutex_);
+  std::erase(wanted_, batch);
+  for (auto ahead = ready_.begin(); ahead != ready_.end(); ++ahead) {
+    if (ahead->number != batch) continue;
+    const absl::Status status = ahead->status;
+    std::swap(current_, ahead->batch);
+    free_.push_back(std::move(ahead->batch));
+    ready_.erase(ahead);
+    return status;
+  }
+  return std::nullopt;  // Its turn has not come: the caller assembles it.
+}
+
+void BatchLoader::SetWanted(absl::Span<const int64_t> next) {
+  MutexLock lock(&mutex_);
+  wanted_.assign(next.begin(), next.begin() + std::min<size_t>(next.size(), kMostAhead));
+  for (auto ahead = ready_.begin(); ahead != ready_.end();) {
+    if (IsWanted(ahead->number)) {
+      ++ahead;
+      continue;
+    }
+    free_.push_back(std::move(ahead->batch));
+    ahead = ready_.erase(ahead);
+  }
+  changed_.NotifyAll();
+}
+
+void BatchLoader::Expect(absl::Span<const int64_t> next) {
+  MutexLock lock(&mutex_);
+  for (const int64_t batch : next) {
+    // Get may have been called since the caller looked.
+    if (batch <= given_number_ || IsWanted(batch) || wanted_.size() >= kMostAhead) continue;
+    wanted_.push_back(batch);
+  }
+  changed_.NotifyAll();
+}
+
+// Whether there is one more buffer, of the storage's memory.
+bool BatchLoader::MakeBuffer() {
+  if (!storage_->TakeMemory(BatchBytes())) return false;
+  try {
+    LoadedBatch buffer;
+    Reserve(&buffer);
+    free_.push_back(std::move(buffer));
+  } catch (const std::bad_alloc&) {
+    storage_->ReturnMemory(BatchBytes());
+    return false;
+  }
+  ++buffers_;
+  return true;
+}
+
+std::optional<int64_t> BatchLoader::NextToAssemble() {
+  for (size_t i = 0; i < wanted_.size() && i < static_cast<size_t>(depth_); ++i) {
+    if (IsReady(wanted_[i])) continue;
+    if (!free_.empty()) return wanted_[i];
+    if (buffers_ >= depth_) return std::nullopt;  // They have later batches.
+    if (MakeBuffer()) return wanted_[i];
+    depth_ = most_ = buffers_;  // There is no room for more.
+  }
+  if (!ready_.empty()) was_full_ = true;
+  return std::nullopt;
 }
 
 // One batch at a time: the files of one that is passed over are opened when it is read.
@@ -191,18 +287,12 @@ void BatchLoader::OpenFiles(int64_t batch) {
   if (!submitted) is_opening_ = false;
 }
 
-absl::StatusOr<const LoadedBatch*> BatchLoader::Get(int64_t batch, std::optional<int64_t> next,
+absl::StatusOr<const LoadedBatch*> BatchLoader::Get(int64_t batch, absl::Span<const int64_t> next,
                                                     std::optional<int64_t> later) {
   if (given_) count_.AddStep(NanosecondsSince(*given_));
-  const std::optional<absl::Status> staged = TakeStaged(batch);
-  CAIRN_RETURN_IF_ERROR(staged ? *staged : Assemble(batch, &current_, &indices_));
-  // Only now: TakeStaged swapped the buffers, so staged_ is free.
-  if (next) {
-    MutexLock lock(&mutex_);
-    staged_number_ = *next;
-    stage_ = Stage::kAsked;
-    changed_.NotifyAll();
-  }
+  const std::optional<absl::Status> ready = TakeReady(batch);
+  CAIRN_RETURN_IF_ERROR(ready ? *ready : Assemble(batch, &current_, &indices_));
+  SetWanted(next);
   if (later && !dataset_->is_open()) OpenFiles(*later);
   given_ = Clock::now();
   return &current_;
@@ -221,18 +311,23 @@ bool BatchLoader::IsFinite(const LoadedBatch& batch) const {
 void BatchLoader::Run() {
   std::vector<int64_t> indices;
   while (true) {
-    int64_t number;
+    Ahead ahead;
     {
       MutexLock lock(&mutex_);
-      while (stage_ != Stage::kAsked && stage_ != Stage::kStopped) changed_.Wait(&mutex_);
-      if (stage_ == Stage::kStopped) return;
-      number = staged_number_;
+      while (!is_stopped_ && !(assembling_ = NextToAssemble())) changed_.Wait(&mutex_);
+      if (is_stopped_) return;
+      ahead.number = *assembling_;
+      ahead.batch = std::move(free_.back());
+      free_.pop_back();
     }
-    const absl::Status status = OrNoMemory([&] { return Assemble(number, &staged_, &indices); });
+    ahead.status = OrNoMemory([&] { return Assemble(ahead.number, &ahead.batch, &indices); });
     MutexLock lock(&mutex_);
-    staged_status_ = status;
-    if (stage_ == Stage::kStopped) return;
-    stage_ = Stage::kReady;
+    assembling_.reset();
+    if (IsWanted(ahead.number)) {
+      ready_.push_back(std::move(ahead));
+    } else {
+      free_.push_back(std::move(ahead.batch));
+    }
     changed_.NotifyAll();
   }
 }

@@ -83,7 +83,7 @@ class TestWorker {
 
   absl::StatusOr<Strategy::StepStatus> Step(
       int64_t batch, absl::FunctionRef<bool()> should_abandon = [] { return false; }) {
-    return trainer_->Step({batch, std::nullopt, false}, should_abandon);
+    return trainer_->Step({.batch = batch}, should_abandon);
   }
 
   void WaitForApplied(size_t count) {

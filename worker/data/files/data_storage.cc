@@ -26,6 +26,10 @@ bool DataStorage::TakeMemory(uint64_t bytes) {
   return Take(bytes, options_.memory_bytes, &memory_);
 }
 
+bool DataStorage::TakeSpareMemory(uint64_t bytes) {
+  return Take(bytes, options_.memory_bytes - options_.memory_bytes / 8, &memory_);
+}
+
 absl::Status DataStorage::TakeSpool(uint64_t bytes, const std::string& name) {
   if (Take(bytes, options_.spool_bytes, &spooled_)) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(

@@ -29,6 +29,8 @@ class DataStorage {
 
   // Reserves memory. Returns false, and reserves nothing, if the limit would be exceeded.
   bool TakeMemory(uint64_t bytes);
+  // As TakeMemory, for data that can be made again: leaves an eighth of the limit to others.
+  bool TakeSpareMemory(uint64_t bytes);
   void ReturnMemory(uint64_t bytes) { memory_ -= bytes; }
 
   // Reserves bytes of a spool file. ResourceExhausted, naming the data file `name`: the limit would

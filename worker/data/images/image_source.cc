@@ -132,7 +132,7 @@ class ImageRows {
     Kept kept = std::make_shared<const ResizedImage>(*std::move(image));
     MutexLock lock(&mutex);
     if (kept_[row] != nullptr || storage_ == nullptr) return kept;
-    if (storage_->TakeMemory(kept->data.size())) {
+    if (storage_->TakeSpareMemory(kept->data.size())) {
       kept_[row] = kept;
     } else if (spool_ != nullptr && spooled_[row].bytes == 0 && !is_spool_full_) {
       const absl::StatusOr<uint64_t> place = spool_->Add(kept->data);

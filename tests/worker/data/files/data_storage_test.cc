@@ -17,6 +17,15 @@ TEST(DataStorageTest, MemoryIsGivenUntilItsLimitAndAgainWhenItCameBack) {
   EXPECT_FALSE(storage.TakeMemory(~uint64_t{0}));
 }
 
+TEST(DataStorageTest, SpareMemoryLeavesAnEighth) {
+  DataStorage storage({.memory_bytes = 80});
+  EXPECT_TRUE(storage.TakeSpareMemory(60));
+  EXPECT_FALSE(storage.TakeSpareMemory(11));
+  EXPECT_TRUE(storage.TakeSpareMemory(10));
+  EXPECT_TRUE(storage.TakeMemory(10));
+  EXPECT_FALSE(storage.TakeMemory(1));
+}
+
 TEST(DataStorageTest, TheSpoolHasALimitThatNamesTheFile) {
   DataStorage storage({.spool_bytes = 3 << 20});
   EXPECT_TRUE(storage.TakeSpool(3 << 20, "a.gz").ok());
