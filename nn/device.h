@@ -100,8 +100,9 @@ class Device {
 
   // Sets how many host threads the calling thread's work on this device may use from now on.
   virtual void UseThreads(int threads) = 0;
-  // The precision of the products that are submitted from now on. Initially float32, which is all
-  // that most devices have.
+  // False if the device ignores UsePrecision and computes in float32.
+  virtual bool rounds_products() const { return false; }
+  // The precision of the products that are submitted from now on. Initially float32.
   virtual void UsePrecision(Precision precision) {}
   // Returns true if one kernel can compute `first` followed by `second`, where `second` is the only
   // consumer of the output of `first` and has no other input. The fused kernel receives the inputs

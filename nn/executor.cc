@@ -9,6 +9,7 @@
 #include "common/check.h"
 #include "common/random.h"
 #include "common/status_macros.h"
+#include "nn/all_finite.h"
 #include "nn/plan/gradient_layout.h"
 
 namespace cairn::nn {
@@ -26,6 +27,11 @@ constexpr size_t kPlansMax = 4;
 int64_t GradientDivisor(int64_t batch_size) {
   return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(batch_size)));
 }
+
+// Keras's initial scale is the first. The others are so far apart that a batch is computed four
+// times at most. Their products and quotients are exact, but for underflow and overflow.
+constexpr float kFirstLossScale = 0x1p15f;
+constexpr float kLossScaleStep = 0x1p5f;
 
 bool TakesLogits(const Loss& loss, const Layer& layer) {
   return !layer.is_view() && loss.TakesLogitsOf(layer.activation().kind);
@@ -403,7 +409,7 @@ absl::Status Executor::BindLabels(const Batch& batch) {
 }
 
 absl::StatusOr<Executor::BatchResults> Executor::Forward(const Batch& batch, bool training) {
-  CAIRN_RETURN_IF_ERROR(StartForward(batch, training));
+  CAIRN_RETURN_IF_ERROR(StartForward(batch, training, FirstLossScale()));
   return TakeResults();
 }
 
@@ -420,13 +426,23 @@ ForwardArguments Executor::ForwardArgumentsOf(int node) const {
           .random_key = stage.random_key};
 }
 
-absl::Status Executor::StartForward(const Batch& batch, bool training) {
+// The same for each batch: what one batch needed must not change the bits of another one, which any
+// worker may compute, again after a crash.
+float Executor::FirstLossScale() const {
+  const bool is_scaled =
+      options_.precision == Precision::kFloat16 && options_.training && device_->rounds_products();
+  return is_scaled ? kFirstLossScale : 1;
+}
+
+absl::Status Executor::StartForward(const Batch& batch, bool training, float loss_scale) {
   CAIRN_CHECK(batch.size >= 1 && batch.size <= options_.batch_size);
   can_run_backward_ = false;
   device_->UseThreads(options_.threads);
   device_->UsePrecision(options_.precision);
   CAIRN_ASSIGN_OR_RETURN(plan_, FindPlan(batch.size));
   batch_size_ = batch.size;
+  loss_scale_ = loss_scale;
+  if (loss_scale_ > 1) batch_ = batch;
   training_ = training;
   CAIRN_RETURN_IF_ERROR(UploadValues());
   CAIRN_RETURN_IF_ERROR(BindInputs(batch));
@@ -456,7 +472,7 @@ Loss::Batch Executor::LossBatch(int output) const {
           .is_softmax =
               model_->nodes()[place.node].layer->activation().kind == Activation::Kind::kSoftmax,
           .gradient_divisor = GradientDivisor(batch_size_),
-          .gradient_scale = static_cast<float>(objective_.losses()[output].weight)};
+          .gradient_scale = loss_scale_ * static_cast<float>(objective_.losses()[output].weight)};
 }
 
 absl::Status Executor::ComputeLoss() {
@@ -552,7 +568,7 @@ absl::Status Executor::Backward(absl::FunctionRef<void(int variable)> on_gradien
 absl::Status Executor::Step(const Batch& batch,
                             absl::FunctionRef<bool(const BatchResults& results)> on_results,
                             absl::FunctionRef<void(int variable)> on_gradient) {
-  CAIRN_RETURN_IF_ERROR(StartForward(batch, /*training=*/true));
+  CAIRN_RETURN_IF_ERROR(StartForward(batch, /*training=*/true, FirstLossScale()));
   // A device that computes on the host has the results already, and may not need the gradients.
   if (device_->memory_is_host()) {
     CAIRN_ASSIGN_OR_RETURN(const BatchResults results, TakeResults());
@@ -562,7 +578,8 @@ absl::Status Executor::Step(const Batch& batch,
   const absl::StatusOr<BatchResults> results = TakeResults();
   if (results.ok() && on_results(*results)) return TakeGradients(on_gradient);
   // The next step overwrites what these copies read.
-  const absl::Status taken = TakeGradients([](int) {});
+  bool finite = true;
+  const absl::Status taken = WaitForGradients(&finite);
   return results.ok() ? taken : results.status();
 }
 
@@ -587,8 +604,34 @@ absl::Status Executor::StartBackward(absl::FunctionRef<void(int variable)> on_gr
   return absl::OkStatus();
 }
 
-// Reports the gradients in the order of their copies, each when it has arrived.
+// Waits until all copies of gradients are complete. Sets `finite` to whether all numbers are.
+absl::Status Executor::WaitForGradients(bool* finite) {
+  *finite = true;
+  for (const PendingGradient& pending : pending_gradients_) {
+    CAIRN_RETURN_IF_ERROR(device_->WaitForCopy(pending.copy));
+    *finite = *finite && AllFinite(gradient(pending.variable));
+  }
+  return absl::OkStatus();
+}
+
+// The backward pass of some kernels overwrites what the forward pass has kept for it, so both are
+// computed again.
+absl::Status Executor::ScaleUntilFinite() {
+  while (loss_scale_ > 1) {
+    bool finite = true;
+    CAIRN_RETURN_IF_ERROR(WaitForGradients(&finite));
+    if (finite) break;
+    CAIRN_RETURN_IF_ERROR(StartForward(batch_, /*training=*/true, loss_scale_ / kLossScaleStep));
+    CAIRN_RETURN_IF_ERROR(StartBackward([](int) {}));
+    CAIRN_RETURN_IF_ERROR(TakeResults().status());
+  }
+  return absl::OkStatus();
+}
+
+// Reports the gradients in the order of their copies, each when it has arrived. Where the loss is
+// scaled all of them must have arrived, because each tells whether the others are computed again.
 absl::Status Executor::TakeGradients(absl::FunctionRef<void(int variable)> on_gradient) {
+  CAIRN_RETURN_IF_ERROR(ScaleUntilFinite());
   for (const PendingGradient& pending : pending_gradients_) {
     CAIRN_RETURN_IF_ERROR(device_->WaitForCopy(pending.copy));
     on_gradient(pending.variable);
@@ -623,12 +666,13 @@ absl::Status Executor::RunBackward(int i) {
   return AccumulateInputGradients(i);
 }
 
-// Adds the gradient of the output's penalty to the gradient of the output, which is complete.
+// Adds the gradient of the output's penalty to the gradient of the output, which is complete, and
+// scaled as the loss is.
 absl::Status Executor::AddActivityGradient(int node) {
   const Layer& layer = *model_->nodes()[fusion_.tail(node)].layer;
   const Regularizer& regularizer = layer.activity_regularizer();
   if (regularizer.empty()) return absl::OkStatus();
-  const auto divisor = static_cast<double>(GradientDivisor(batch_size_));
+  const double divisor = static_cast<double>(GradientDivisor(batch_size_)) / loss_scale_;
   return device_->AddPenaltyGradient(
       {.l1 = regularizer.l1 / divisor, .l2 = regularizer.l2 / divisor},
       batch_size_ * ElementCount(layer.output().shape), stages_[node].output,
@@ -664,9 +708,11 @@ absl::Status Executor::FinishGradients(int node,
     // The owner of a shared variable comes first in the graph, so its contribution is the last one.
     if (finished.owner >= 0) continue;
     if (variable.spec.update == VariableSpec::Update::kOptimized) {
-      const int64_t divisor = GradientDivisor(batch_size_);
-      if (divisor != batch_size_) {
-        CAIRN_RETURN_IF_ERROR(device_->Rescale(count, divisor, batch_size_, gradient));
+      // Both are exact: batch sizes have 20 bits at most.
+      const auto multiplier = static_cast<float>(GradientDivisor(batch_size_));
+      const float divisor = static_cast<float>(batch_size_) * loss_scale_;
+      if (multiplier != divisor) {
+        CAIRN_RETURN_IF_ERROR(device_->Rescale(count, multiplier, divisor, gradient));
       }
       if (!variable.regularizer.empty()) {
         CAIRN_RETURN_IF_ERROR(

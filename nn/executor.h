@@ -32,6 +32,10 @@ namespace cairn::nn {
 // All tensors are allocated by Create. Kernels are created at the first batch of each size. Results
 // depend only on values, batch and number of threads. Used by one thread, except values().
 //
+// If the device rounds the inputs of products to float16, the loss is scaled: its gradient is
+// multiplied by a power of two, and the gradients of variables are divided by it. The factor is
+// 2^15; after a gradient that is not finite the batch is computed again with 2^10, 2^5, and 1.
+//
 // Only the device touches tensors. If its memory is not the host's, batches and changed values are
 // copied to it before the forward pass, and results and gradients to the host when they are
 // complete. The host does not wait in between: Step submits the work of both passes first.
@@ -117,7 +121,8 @@ class Executor {
   // had labels and training = true. May be called once per Forward. Calls `on_gradient` for each
   // variable that is not frozen as soon as its gradient is complete, from the last layer to the
   // first. The rest of the pass does not read that variable's values, so the callback may let them
-  // be overwritten. After an error of the device no further gradient is reported.
+  // be overwritten. Where the loss is scaled, that is after the last gradient. After an error of
+  // the device no further gradient is reported.
   absl::Status Backward(absl::FunctionRef<void(int variable)> on_gradient);
 
   // Forward with training = true, then Backward, of a batch with labels. `on_results` is called
@@ -215,13 +220,16 @@ class Executor {
   absl::Status BindInputs(const Batch& batch);
   absl::Status BindLabels(const Batch& batch);
   ForwardArguments ForwardArgumentsOf(int node) const;
-  absl::Status StartForward(const Batch& batch, bool training);
+  float FirstLossScale() const;
+  absl::Status StartForward(const Batch& batch, bool training, float loss_scale);
   Loss::Batch LossBatch(int output) const;
   absl::Status ComputeLoss();
   absl::Status StartResults();
   absl::StatusOr<BatchResults> TakeResults();
   absl::Status FindInvalid();
   absl::Status StartBackward(absl::FunctionRef<void(int variable)> on_gradient);
+  absl::Status WaitForGradients(bool* finite);
+  absl::Status ScaleUntilFinite();
   absl::Status TakeGradients(absl::FunctionRef<void(int variable)> on_gradient);
   uint32_t SpanName(int node, bool backward) const {
     return first_name_ + node + (backward ? static_cast<uint32_t>(stages_.size()) : 0);
@@ -258,7 +266,9 @@ class Executor {
   int64_t forward_count_ = 0;
 
   // State of the last Forward.
+  Batch batch_;
   int64_t batch_size_ = 0;
+  float loss_scale_ = 1;
   Plan* plan_ = nullptr;
   bool training_ = false;
   std::vector<const float*> labels_;  // By output, where the device reads them. Empty: no loss.

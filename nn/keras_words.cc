@@ -53,7 +53,8 @@ constexpr Advice kAdvices[] = {
      "runeagerly jitcompile stepsperexecution autoscaleloss maxqueuesize usemultiprocessing "
      "device devices gpus",
      "a job file does not choose it; leave it out"},
-    {"Job", "mixedprecision dtype dtypepolicy", R"(here it is "precision": "mixed_bfloat16")"},
+    {"Job", "mixedprecision dtype dtypepolicy",
+     R"(here it is "precision": "mixed_bfloat16" or "mixed_float16")"},
     {"Job", "workers numworkers ps threads",
      "it is not the job's but the cluster's: cairn run --workers N --ps N"},
     {"Job",

@@ -7,7 +7,7 @@ namespace cairn::nn {
 // In the order of Precision.
 const std::vector<std::string>& PrecisionWords() {
   static const auto* const kWords =
-      new std::vector<std::string>{"float32", "tensorfloat32", "mixed_bfloat16"};
+      new std::vector<std::string>{"float32", "tensorfloat32", "mixed_bfloat16", "mixed_float16"};
   return *kWords;
 }
 

@@ -52,6 +52,7 @@ class CudaDevice : public Device {
 
   // Does nothing: host threads do not compute here.
   void UseThreads(int threads) override {}
+  bool rounds_products() const override { return true; }
   void UsePrecision(Precision precision) override { context_->set_precision(precision); }
   absl::StatusOr<std::unique_ptr<Kernel>> CreateKernel(const Layer& layer,
                                                        const KernelOptions& options) override;

@@ -17,6 +17,8 @@ cublasComputeType_t ComputeType(Precision precision) {
       return CUBLAS_COMPUTE_32F_FAST_TF32;
     case Precision::kBfloat16:
       return CUBLAS_COMPUTE_32F_FAST_16BF;
+    case Precision::kFloat16:
+      return CUBLAS_COMPUTE_32F_FAST_16F;
   }
   return CUBLAS_COMPUTE_32F;
 }

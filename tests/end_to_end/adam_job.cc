@@ -80,6 +80,8 @@ std::string WriteAdamJob(const std::string& folder, const AdamJob& options) {
               {"model", "model.json"},
               {"train", {{"npy", {{"features", "x.npy"}, {"labels", "y.npy"}}}}},
               {"loss", "sparse_categorical_crossentropy"},
+              {"loss_weights", json::array({options.loss_weight})},
+              {"precision", options.precision},
               {"metrics", {"accuracy"}},
               {"optimizer", {{"name", "adam"}, {"learning_rate", 0.01}}},
               {"batch_size", 16},

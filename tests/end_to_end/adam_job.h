@@ -22,6 +22,8 @@ struct AdamJob {
   nlohmann::json strategy = nullptr;
   // Instead of the convolutional network: an LSTM with dropout and a Bidirectional of a GRU.
   bool is_recurrent = false;
+  std::string precision = "float32";
+  double loss_weight = 1;
 };
 
 // Writes the files and returns the path of the job file.

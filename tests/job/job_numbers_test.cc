@@ -194,10 +194,9 @@ TEST(JobNumbersTest, RejectsInvalidCheckpointsAndSlices) {
 
 TEST(JobNumbersTest, WhatIsWrongWithThePolicyForNonFiniteNumbersIsSaid) {
   ExpectRefusals({
-      {[](Job* job) { job->set_precision("mixed_float16"); },
-       "precision: \"mixed_float16\" is not one of float32, tensorfloat32, mixed_bfloat16 (did you "
-       "mean "
-       "mixed_bfloat16?)"},
+      {[](Job* job) { job->set_precision("mixed_float8"); },
+       "precision: \"mixed_float8\" is not one of float32, tensorfloat32, mixed_bfloat16, "
+       "mixed_float16 (did you mean mixed_float16?)"},
       {[](Job* job) { job->set_on_non_finite("rejects"); },
        "on_non_finite: \"rejects\" is not one of reject, fail, rollback (did you mean reject?)"},
       {[](Job* job) {

@@ -88,6 +88,17 @@ TEST_F(CudaCluster, TheLossIsThatOfCpusAndTheBitsDoNotDependOnOrderOrWorkers) {
   ExpectSameBits(trained.weights, TrainOnGpus(2, "2", job).weights);
 }
 
+// The weight of the loss makes gradients infinite in float16, so batches are computed again.
+TEST_F(CudaCluster, AScaledLossIsThatOfCpusAndItsBitsDoNotDependOnWorkers) {
+  const AdamJob job = {.epochs = 1, .precision = "mixed_float16", .loss_weight = 4096};
+  TestCluster cpus(/*ps_count=*/1, /*worker_count=*/1);
+  cpus.StartAll();
+  const Trained expected = Train(&cpus, job);
+  const Trained trained = TrainOnGpus(1, "1", job);
+  EXPECT_NEAR(trained.loss, expected.loss, 1e-2 * expected.loss);
+  ExpectSameBits(trained.weights, TrainOnGpus(2, "2", job).weights);
+}
+
 #ifndef CAIRN_ON_A_GPU
 TEST_F(CudaCluster, TwoGpusOfOneWorkerGiveTheBitsOfOneGpu) {
   const AdamJob job = {.batches_per_update = 2, .epochs = 1};

@@ -1,6 +1,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "common/half.h"
 #include "cublas_v2.h"
 #include "tests/nn/cuda_on_host/runtime.h"
 
@@ -12,8 +13,11 @@ struct Blas {
 
 namespace {
 
-// The nearest float with a shorter fraction; of two, the one that is even.
+// The nearest number of the type; of two, the one that is even.
 float Rounded(float value, cublasComputeType_t type) {
+  if (type == CUBLAS_COMPUTE_32F_FAST_16F) {
+    return cairn::FloatFromFloat16(cairn::Float16FromFloat(value));
+  }
   const int dropped = type == CUBLAS_COMPUTE_32F_FAST_16BF   ? 16
                       : type == CUBLAS_COMPUTE_32F_FAST_TF32 ? 13
                                                              : 0;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <vector>
 
 #include "common/random.h"
@@ -149,20 +150,29 @@ TEST_F(CublasTest, ALeadingDimensionThatIsTooSmallIsRefused) {
   EXPECT_EQ(Multiply(4, 2, 2, m, 4, m, 2, m, 3), CUBLAS_STATUS_INVALID_VALUE);
 }
 
-// 7 bits of fraction are left, or 10. In the middle of two numbers the even one is taken.
+// 7 bits of fraction are left, or 10. In the middle of two numbers the even one is taken. Only
+// float16 has fewer exponents: its numbers are multiples of 2^-24, and 65520 is the first that is
+// infinite.
 TEST_F(CublasTest, InputsAreRoundedAsTheTypeAllows) {
   struct Case {
     float input;
     float tf32;
     float bfloat16;
+    float float16;
   };
-  const Case cases[] = {{1 + 0x1p-12f, 1, 1},
-                        {1 + 0x1p-11f, 1, 1},
-                        {1 + 0x1.8p-11f, 1 + 0x1p-10f, 1},
-                        {1 + 0x1p-10f, 1 + 0x1p-10f, 1},
-                        {1 + 0x1p-8f, 1 + 0x1p-8f, 1},
-                        {-1 - 0x1.8p-7f, -1 - 0x1.8p-7f, -1 - 0x1p-6f},
-                        {3 * 0x1p-130f, 3 * 0x1p-130f, 3 * 0x1p-130f}};
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Case cases[] = {{1 + 0x1p-12f, 1, 1, 1},
+                        {1 + 0x1p-11f, 1, 1, 1},
+                        {1 + 0x1.8p-11f, 1 + 0x1p-10f, 1, 1 + 0x1p-10f},
+                        {1 + 0x1p-10f, 1 + 0x1p-10f, 1, 1 + 0x1p-10f},
+                        {1 + 0x1p-8f, 1 + 0x1p-8f, 1, 1 + 0x1p-8f},
+                        {-1 - 0x1.8p-7f, -1 - 0x1.8p-7f, -1 - 0x1p-6f, -1 - 0x1.8p-7f},
+                        {0x1p-24f, 0x1p-24f, 0x1p-24f, 0x1p-24f},
+                        {0x1.8p-24f, 0x1.8p-24f, 0x1.8p-24f, 0x1p-23f},
+                        {0x1p-25f, 0x1p-25f, 0x1p-25f, 0},
+                        {65504, 65504, 65536, 65504},
+                        {-65520, -65536, -65536, -infinity},
+                        {3 * 0x1p-130f, 3 * 0x1p-130f, 3 * 0x1p-130f, 0}};
   float* const c = Upload({0});
   for (const Case& expected : cases) {
     const float* const input = Upload({expected.input});
@@ -177,6 +187,7 @@ TEST_F(CublasTest, InputsAreRoundedAsTheTypeAllows) {
       EXPECT_EQ(product(CUBLAS_COMPUTE_32F), expected.input);
       EXPECT_EQ(product(CUBLAS_COMPUTE_32F_FAST_TF32), expected.tf32);
       EXPECT_EQ(product(CUBLAS_COMPUTE_32F_FAST_16BF), expected.bfloat16);
+      EXPECT_EQ(product(CUBLAS_COMPUTE_32F_FAST_16F), expected.float16);
     }
   }
 }

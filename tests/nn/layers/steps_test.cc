@@ -2,6 +2,7 @@
 // metrics, penalties, ids. The conformance suite tests each layer alone.
 
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -126,10 +127,78 @@ TEST_F(StepsTest, LessPrecisionIsWithinItsBounds) {
     return greatest;
   };
   EXPECT_LT(greatest_difference(Precision::kTensorFloat32), 2e-3);
+  const double of_float16 = greatest_difference(Precision::kFloat16);
+  EXPECT_LT(of_float16, 2e-3);
+  EXPECT_GT(of_float16, 1e-6);
   const double of_bfloat16 = greatest_difference(Precision::kBfloat16);
   EXPECT_LT(of_bfloat16, 2e-2);
   EXPECT_GT(of_bfloat16, 1e-5);
   EXPECT_EQ(greatest_difference(Precision::kFloat32), 0);
+}
+
+// A recurrent layer, whose backward pass overwrites what its forward pass has kept; penalties of
+// weights and outputs; statistics of a batch.
+std::unique_ptr<Model> ScaledModel() {
+  return ModelOf({{"input", "InputLayer", R"({"batch_shape": [null, 4, 3]})"},
+                  {"lstm", "LSTM", R"({"units": 5})"},
+                  {"norm", "BatchNormalization"},
+                  {"hidden", "Dense", R"({"units": 4, "kernel_regularizer": {"class_name": "L1L2",
+                      "config": {"l1": 0.0, "l2": 1e-9}}, "activity_regularizer": {"class_name":
+                      "L1L2", "config": {"l1": 0.0, "l2": 1e-9}}})"},
+                  {"last", "Dense", R"({"units": 2})"}});
+}
+
+// The gradients of a step in float16 whose loss has this weight, compared with those of the CPU:
+// the greatest difference in units of each variable's greatest gradient. Infinite if one is not
+// finite.
+double GreatestDifference(double loss_weight, Device* device) {
+  const auto model = ScaledModel();
+  std::vector<Objective::OutputLoss> losses;
+  losses.push_back({.loss = LossNamed("mean_squared_error"), .weight = loss_weight});
+  const Objective objective(std::move(losses), {});
+  const TestBatch data(*model, objective, kBatchSize);
+  CpuDevice cpu;
+  std::vector<std::vector<float>> gradients[2];
+  for (Device* const each : {static_cast<Device*>(&cpu), device}) {
+    auto executor =
+        *Executor::Create(model.get(), &objective,
+                          {.batch_size = kBatchSize, .precision = Precision::kFloat16}, each);
+    for (size_t v = 0; v < model->variables().size(); ++v) {
+      const absl::Span<float> values = executor->values(static_cast<int>(v));
+      for (size_t i = 0; i < values.size(); ++i) values[i] = RandomUniform(50 + v, i) + 0.1f;
+    }
+    std::vector<std::vector<float>>& all = gradients[each == device];
+    all.resize(model->variables().size());
+    const auto keep = [&](int variable) {
+      all[variable].assign(executor->gradient(variable).begin(),
+                           executor->gradient(variable).end());
+    };
+    EXPECT_TRUE(executor
+                    ->Step(
+                        data.batch, [](const auto&) { return true; }, keep)
+                    .ok());
+  }
+  double greatest = 0;
+  for (size_t v = 0; v < gradients[0].size(); ++v) {
+    double size = 0, difference = 0;
+    for (size_t i = 0; i < gradients[0][v].size(); ++i) {
+      if (!std::isfinite(gradients[1][v][i])) return std::numeric_limits<double>::infinity();
+      size = std::max<double>(size, std::fabs(gradients[0][v][i]));
+      difference = std::max<double>(difference, std::fabs(gradients[0][v][i] - gradients[1][v][i]));
+    }
+    if (size > 0) greatest = std::max(greatest, difference / size);
+  }
+  return greatest;
+}
+
+// Without a scale the gradients of the smallest weight are below 2^-25, which is 0 in float16.
+// Those of the greatest but one overflow with the scales 2^15 and 2^10, and those of the greatest
+// without a scale, too.
+TEST_F(StepsTest, TheLossOfFloat16IsScaled) {
+  for (const double weight : {0x1p-25, 0x1p-12, 1.0, 0x1p3, 0x1p10}) {
+    EXPECT_LT(GreatestDifference(weight, device_.get()), 4e-3) << weight;
+  }
+  EXPECT_EQ(GreatestDifference(0x1p30, device_.get()), std::numeric_limits<double>::infinity());
 }
 
 // The conformance suite has small tensors: one block and one piece of each sum.

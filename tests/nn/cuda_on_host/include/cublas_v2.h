@@ -15,6 +15,7 @@ enum cublasStatus_t {
 enum cublasOperation_t { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 };
 enum cublasComputeType_t {
   CUBLAS_COMPUTE_32F = 68,
+  CUBLAS_COMPUTE_32F_FAST_16F = 74,
   CUBLAS_COMPUTE_32F_FAST_16BF = 75,
   CUBLAS_COMPUTE_32F_FAST_TF32 = 77,
 };
@@ -33,7 +34,8 @@ const char* cublasGetStatusName(cublasStatus_t status);
 
 // C = alpha op(A) op(B) + beta C, where C is m x n and op(A) m x k. alpha and beta are floats that
 // are read by the call. C is not read if beta is 0. All types are CUDA_R_32F. Sums are exact to a
-// float; A and B are first rounded to the nearest TF32 or bfloat16 if the compute type allows it.
+// float; A and B are first rounded to the nearest TF32, float16 or bfloat16 if the compute type
+// allows it.
 cublasStatus_t cublasGemmStridedBatchedEx(
     cublasHandle_t handle, cublasOperation_t a_operation, cublasOperation_t b_operation, int m,
     int n, int k, const void* alpha, const void* a, cudaDataType_t a_type, int lda,
