@@ -46,7 +46,7 @@ class Structures(unittest.TestCase):
         same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse"}, images, y, epochs=2)
 
     def test_mixed_precision(self):
-        """CPUs compute in float32, so Keras's numbers are met as far as bfloat16 goes."""
+        """CPUs compute in float32, so Keras's numbers are met as far as 16 bits go."""
         random = np.random.default_rng(5)
         x, y = random.random((128, 6)).astype("float32"), random.integers(0, 3, 128)
 
@@ -69,12 +69,53 @@ class Structures(unittest.TestCase):
         of_words = keras.Model(words, layers.Dense(3, activation="softmax")(hashed))
         of_words.compile(**compiled)
         cluster.fit(of_words, np.array([["a"], ["b"]] * 64, dtype=object), y, **fit)
-        for policy in ("mixed_float16", "bfloat16"):
-            refused = network(policy)
-            refused.compile(**compiled)
-            with self.assertRaisesRegex(
-                    Exception, f"layer dense.* has the dtype policy {policy}; use float32 or mixed"):
-                cluster.fit(refused, x, y, **fit)
+        refused = network("float16")
+        refused.compile(**compiled)
+        with self.assertRaisesRegex(
+                Exception, "layer dense.* has the dtype policy float16; use float32, mixed_bfloat16 or m"):
+            cluster.fit(refused, x, y, **fit)
+        refused = keras.Sequential([keras.Input((6,)), layers.Dense(4, dtype="mixed_bfloat16"),
+                                    layers.Dense(3, "softmax", dtype="mixed_float16")])
+        refused.compile(**compiled)
+        with self.assertRaisesRegex(
+                Exception, "policy mixed_bfloat16 and layer .* mixed_float16; a job has one precision"):
+            cluster.fit(refused, x, y, **fit)
+
+    def test_mixed_precision_with_scaled_losses(self):
+        """compile gives the optimizer to a LossScaleOptimizer, whose inner one continues. CPUs compute in
+        float32, so Keras's numbers are met as far as float16 goes, and those of float32 far better."""
+        random = np.random.default_rng(6)
+        x, y = random.random((96, 8, 8, 2)).astype("float32"), random.integers(0, 3, 96)
+        self.addCleanup(keras.mixed_precision.set_global_policy, "float32")
+
+        def network(policy):
+            keras.mixed_precision.set_global_policy(policy)
+            model = keras.Sequential([
+                keras.Input((8, 8, 2)), layers.Conv2D(6, 3, activation="relu"),
+                layers.BatchNormalization(), layers.Flatten(),
+                layers.Dense(3, kernel_regularizer="l2"), layers.Activation("softmax", dtype="float32")])
+            model.compile(optimizer=keras.optimizers.SGD(0.01, momentum=0.9),
+                          loss="sparse_categorical_crossentropy")
+            return model
+
+        model, half, full = network("mixed_float16"), network("mixed_float16"), network("float32")
+        self.assertIsInstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
+        fit = {"batch_size": 32, "epochs": 3, "shuffle": False, "verbose": 0}
+        for twin in (half, full):
+            twin.set_weights(model.get_weights())
+        for _ in range(2):  # The second time with the momentum of the first.
+            losses = cluster.fit(model, x, y, batches_per_update=1, **fit).history["loss"]
+            for twin, tolerance in ((half, 1e-2), (full, 1e-5)):
+                np.testing.assert_allclose(losses, twin.fit(x, y, **fit).history["loss"], rtol=tolerance)
+        self.assertEqual(int(model.optimizer.iterations), int(half.optimizer.iterations))
+        for trained, expected in zip(
+                [*model.get_weights(), *model.optimizer.inner_optimizer.momentums],
+                [*full.get_weights(), *full.optimizer.momentums]):
+            np.testing.assert_allclose(trained, expected, atol=1e-4)
+        np.testing.assert_allclose(cluster.evaluate(model, x, y, verbose=0),
+                                   model.evaluate(x, y, verbose=0), rtol=1e-2)
+        model.fit(x, y, **fit)  # Keras's own fit continues, too.
+        self.assertEqual(int(model.optimizer.iterations), 27)
 
     def test_initializers_that_a_job_does_not_have(self):
         """The weights are there before the job."""

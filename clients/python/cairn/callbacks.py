@@ -13,6 +13,7 @@ import numpy as np
 from keras.src.callbacks.monitor_callback import MonitorCallback
 
 from cairn.errors import NotSupported
+from cairn.optimizer_state import optimizer_of
 
 TRAIN_BATCHES = ("on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end")
 _BEFORE_EPOCHS = ("on_train_begin", "on_epoch_begin", "on_epoch_end")
@@ -175,22 +176,22 @@ def replay(hooks, batches, rates):
     if not hooks:
         return
     model = hooks[0].model
-    iterations = int(model.optimizer._iterations)
-    of_update = model.optimizer.gradient_accumulation_steps or 1
+    iterations = int(optimizer_of(model)._iterations)
+    of_update = optimizer_of(model).gradient_accumulation_steps or 1
     with _same_weights(hooks, *TRAIN_BATCHES):
         for batch, logs in enumerate(batches):
-            model.optimizer._iterations.assign(iterations - (len(batches) - batch) * of_update)
+            optimizer_of(model)._iterations.assign(iterations - (len(batches) - batch) * of_update)
             for hook in hooks:
                 hook.call("on_train_batch_begin", batch, {})
             if batch < len(rates) and rate_of(model) != rates[batch]:
                 raise NotSupported(f"{results_set_rate(hooks)} (here {rate_of(model):g} for batch {batch}, "
                                    f"and {rates[batch]:g} before the job)")
-            model.optimizer._iterations.assign(iterations - (len(batches) - batch - 1) * of_update)
+            optimizer_of(model)._iterations.assign(iterations - (len(batches) - batch - 1) * of_update)
             for hook in hooks:
                 hook.call("on_train_batch_end", batch, logs)
             if model.stop_training:
                 break
-    model.optimizer._iterations.assign(iterations)
+    optimizer_of(model)._iterations.assign(iterations)
 
 
 def results_set_rate(hooks):
@@ -215,7 +216,7 @@ class Plateau(Beside):
 
     def on_epoch_end(self, epoch, logs=None):
         if rate_of(self.model) != self.rate:
-            self.model.optimizer.learning_rate = self.rate
+            self.optimizer_of(model).learning_rate = self.rate
         self.callback.on_epoch_end(epoch, logs)
 
 
@@ -235,10 +236,10 @@ class Stopping(Beside):
 
 def rate_of(model):
     """The optimizer's learning rate: a number, or a schedule."""
-    schedule = model.optimizer._learning_rate
+    schedule = optimizer_of(model)._learning_rate
     if isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule):
         return schedule
-    return float(model.optimizer.learning_rate)
+    return float(optimizer_of(model).learning_rate)
 
 
 def checkpoints_to_keep(model, epochs):

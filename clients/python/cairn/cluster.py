@@ -21,6 +21,7 @@ from cairn.epochs import EpochLogs, needs_csv
 from cairn.errors import CairnError, NotSupported
 from cairn.job_data import class_weights, classes_of, examples_of, source_of, weights_of_classes
 from cairn.objectives import Objectives
+from cairn.optimizer_state import optimizer_of
 from cairn.rate_plan import planned_rates
 from cairn.sample_weights import are_for_elements, divided_weights, weights_of
 from cairn.steps import step_of
@@ -184,7 +185,7 @@ class Cluster:
         job = {"name": job_files.job_name(name or model.name)}
         job.update(objectives.fields(output_names, lookups.output_shapes))
         job["optimizer"] = translation.optimizer_field(
-            model.optimizer, model_files.named_weights(lookups.model, lookups.rebuilt))
+            optimizer_of(model), model_files.named_weights(lookups.model, lookups.rebuilt))
         job_callbacks, local_callbacks = translation.callback_fields(
             callbacks, objectives.is_computed_here)
         if job_callbacks:
@@ -201,7 +202,7 @@ class Cluster:
         # As in Keras, the batches of an epoch divide the data.
         batch_size = int(batch_size or (math.ceil(examples / steps_per_epoch) if steps_per_epoch else 32))
         batch_size, accumulated = translation.accumulated(
-            model.optimizer, batch_size, examples, strategy, (steps_per_epoch, batches_per_update))
+            optimizer_of(model), batch_size, examples, strategy, (steps_per_epoch, batches_per_update))
         parts = self._strategy(job, strategy, window, batches_per_update or accumulated, batch_size,
                                examples if steps_per_epoch else None)
         rates = translation.scheduled_rates(callbacks, job["optimizer"]["learning_rate"],
@@ -217,19 +218,19 @@ class Cluster:
             steps = int(steps_per_epoch)
             job["steps_per_epoch"] = steps * parts
 
-        if getattr(model.optimizer, "use_ema", False):
+        if getattr(optimizer_of(model), "use_ema", False):
             keep_rate(local_callbacks, "and the optimizer has use_ema=True: another job, with that "
                                        "rate, cannot continue an average")
         if steps_per_epoch and steps * parts % math.ceil(examples / job["batch_size"]):
             keep_rate(local_callbacks, f"and an epoch of steps_per_epoch={steps} ends within a pass over "
                                        f"the data: another job, with that rate, cannot begin there")
         optimizer = None  # Its state if it continues.
-        if optimizer_state.has_state(model.optimizer):
+        if optimizer_state.has_state(optimizer_of(model)):
             optimizer = optimizer_state.tensors_of(
-                model.optimizer, model_files.named_weights(lookups.model, lookups.rebuilt))
-        counted = int(model.optimizer.iterations)
+                optimizer_of(model), model_files.named_weights(lookups.model, lookups.rebuilt))
+        counted = int(optimizer_of(model).iterations)
         updates = counted if optimizer else 0  # That the job's optimizer has done.
-        schedule = translation.own_schedule(model.optimizer)
+        schedule = translation.own_schedule(optimizer_of(model))
         planned = planned_rates(callbacks, local_callbacks, model, range(initial_epoch, epochs), steps)
         rates_of_updates = functools.partial(translation.rates_of_updates, schedule) if schedule else None
         if planned:
@@ -242,7 +243,7 @@ class Cluster:
             if self._end and needs_csv(job, objectives.job_outputs):  # The coordinator is on this machine.
                 job.setdefault("callbacks", []).append({"name": "csv_logger"})
                 csv_file = job_files.log_to(job, folder, "0")
-            with translation.serializable(model.optimizer):
+            with translation.serializable(optimizer_of(model)):
                 job["model"] = model_files.write_model(lookups.model, lookups.rebuilt, folder,
                                                        optimizer)
             self._write_data(job, folder, lookups, objectives, inputs, y, sample_weight, element_weights,
@@ -279,17 +280,17 @@ class Cluster:
             if "rate_set_at" not in status:
                 break
             updates += job_files.go_on(job, identifier, status, parts)
-            job["optimizer"]["learning_rate"] = float(model.optimizer.learning_rate)
+            job["optimizer"]["learning_rate"] = float(optimizer_of(model).learning_rate)
             csv_file = csv_file and job_files.log_to(job, folder, identifier)
             job_files.dump(job, job_file)
             identifier = self._submit(job_file)
         if "stopped_at" not in status:  # Else it has that of the last epoch, and what a callback has set.
             self._set_state(model, lookups, status["job"], job_file, [])
-        _count(model.optimizer, counted + len(model.history.epoch) *
+        _count(optimizer_of(model), counted + len(model.history.epoch) *
                math.ceil(status.get("batches_per_epoch", 0) / parts))
         if rates is not None:
             # As Keras's callback leaves it.
-            model.optimizer.learning_rate = rates[len(model.history.epoch) - 1]
+            optimizer_of(model).learning_rate = rates[len(model.history.epoch) - 1]
         run.on_train_end(status["logs"])
         model.history.job = status["job"]  # For commands of the tool: cairn history JOB.
         self._remove(folder)
@@ -436,7 +437,7 @@ class Cluster:
             epochs = epoch + 1 - job.get("initial_epoch", 0)
             checkpoint = self._checkpoint_of(identifier, epochs * status["batches_per_epoch"])
             self._set_state(logs.run.model, lookups, identifier, job_file, ["--checkpoint", str(checkpoint)])
-            _count(logs.run.model.optimizer,
+            _count(optimizer_of(logs.run.model),
                    updates + epochs * math.ceil(status["batches_per_epoch"] / logs.parts))
             ended.update(stopped_at=checkpoint)
 
@@ -498,7 +499,7 @@ class Cluster:
 
     def _set_state(self, model, lookups, job, job_file, choice):
         """Sets the weights of the model, and the moments of its optimizer, from a checkpoint."""
-        averages = model.optimizer.use_ema
+        averages = optimizer_of(model).use_ema
         weights = self._export(job, os.path.dirname(job_file), job_file, *choice,
                                *([] if averages else ["--with-optimizer"]))
         model_files.set_weights(lookups.model, lookups.rebuilt, weights)

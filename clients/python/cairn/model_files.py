@@ -12,6 +12,9 @@ import numpy as np
 from cairn.errors import NotSupported
 from cairn.operations import Translation
 
+# Keras's dtype policies that a job has as its precision. Their weights are float32.
+MIXED = ("mixed_bfloat16", "mixed_float16")
+
 
 # Layers of a job that take whole numbers, and those whose output has their input's type.
 _TAKE_ANY_TYPE = {"CategoryEncoding", "Discretization", "Embedding", "Functional", "Model", "Normalization",
@@ -166,7 +169,7 @@ def _simplify(node):
             _simplify(each)
     elif isinstance(node, dict):
         policy = node.get("dtype")
-        if isinstance(policy, dict) and policy.get("config", {}).get("name") == "mixed_bfloat16":
+        if isinstance(policy, dict) and policy.get("config", {}).get("name") in MIXED:
             node["dtype"] = "float32"
         for name, value in node.items():
             if name.endswith("initializer") and isinstance(value, dict) and not _is_known(value):

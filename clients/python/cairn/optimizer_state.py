@@ -25,6 +25,15 @@ _SLOTS = {
 }
 
 
+def optimizer_of(model):
+    """The model's optimizer. If compile has given it to a LossScaleOptimizer, as Keras does with a policy
+    of mixed_float16, it is the inner one: workers scale the loss themselves."""
+    optimizer = model.optimizer
+    while isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
+        optimizer = optimizer.inner_optimizer
+    return optimizer
+
+
 def has_state(optimizer):
     """True if it has one that a job can continue: not before its first update, and not with an average,
     whose model has the average in place of the values."""
@@ -41,9 +50,9 @@ def tensors_of(optimizer, named):
 
 def set_state(model, named, tensors):
     """Sets the slots of the model's optimizer from {name: array}."""
-    optimizer = model.optimizer
+    optimizer = optimizer_of(model)
     if not optimizer.built:
-        optimizer.build(model.trainable_variables)
+        model.optimizer.build(model.trainable_variables)
     for slot, weight, variable, _ in _slots(optimizer, named):
         values = tensors.get(f"optimizer/{slot}/{weight}")
         if values is not None:

@@ -18,6 +18,7 @@ import keras
 
 from cairn.callbacks import TRAIN_BATCHES, Hook, rate_of, results_set_rate
 from cairn.errors import NotSupported
+from cairn.optimizer_state import optimizer_of
 
 _MOST_RATES = 100_000
 _RATES = {"learning_rate", "_learning_rate", "lr"}
@@ -76,7 +77,7 @@ def planned_rates(callbacks, hooks, model, epochs, steps):
         keras.callbacks.LearningRateScheduler, keras.callbacks.ReduceLROnPlateau)]
     if others:
         raise NotSupported(f"{what}, which {type(others[0]).__name__} sets: use one of them")
-    if model.optimizer.gradient_accumulation_steps:
+    if optimizer_of(model).gradient_accumulation_steps:
         raise NotSupported(f"{what} of a batch, and the optimizer has gradient_accumulation_steps: set it in "
                            f"on_epoch_begin or on_epoch_end")
     return max(falling, rising, key=len)
@@ -87,7 +88,7 @@ def _foreseen(callback, model, epochs, steps, loss):
 
     loss: a function of the number of updates.
     """
-    optimizer = model.optimizer
+    optimizer = optimizer_of(model)
     rate, iterations, weights = rate_of(model), int(optimizer._iterations), model.get_weights()
     double = _copy(callback)
     rates, is_of_batch = [], False

@@ -13,6 +13,7 @@ import numpy as np
 
 from cairn.callbacks import Hook, Plateau, Stopping, is_own, keep_rate, may_set_rate
 from cairn.errors import NotSupported
+from cairn.model_files import MIXED
 
 # For each class: the arguments that a job file has. Others must have their default.
 _LOSSES = {
@@ -442,13 +443,16 @@ def _check_constraints(weights):
 def precision_of(model):
     """The job's precision, from the dtype policies of the layers."""
     policies = {layer.dtype_policy.name: layer for layer in model._flatten_layers()}
+    mixed = [policy for policy in policies if policy in MIXED]
     for policy, layer in policies.items():
         # Layers that look up texts and ids have whole numbers.
-        if policy not in ("float32", "mixed_bfloat16") and not policy.startswith(("int", "uint",
-                                                                                  "string", "bool")):
-            raise NotSupported(f"layer {layer.name} has the dtype policy {policy}; use float32 or "
-                               f"mixed_bfloat16, which needs no loss scaling")
-    return "mixed_bfloat16" if "mixed_bfloat16" in policies else "float32"
+        if policy not in ("float32", *MIXED) and not policy.startswith(("int", "uint", "string", "bool")):
+            raise NotSupported(f"layer {layer.name} has the dtype policy {policy}; use float32, "
+                               f"{' or '.join(MIXED)}")
+    if len(mixed) > 1:
+        raise NotSupported(f"layer {policies[mixed[0]].name} has the dtype policy {mixed[0]} and layer "
+                           f"{policies[mixed[1]].name} {mixed[1]}; a job has one precision: use one of them")
+    return mixed[0] if mixed else "float32"
 
 
 def optimizer_field(optimizer, weights):
