@@ -209,7 +209,8 @@ absl::StatusOr<proto::LayerSpec> ReadKerasLayer(const JsonNode& node) {
   }
   if (class_name == "InputLayer") return ReadInputLayer(name, config);
   CAIRN_ASSIGN_OR_RETURN(const std::string dtype, DtypeOf(config));
-  if (dtype != kDefaultDtype) {
+  // A mixed policy has variables of float32. Job.precision says how products are computed.
+  if (dtype != kDefaultDtype && dtype != "mixed_float16" && dtype != "mixed_bfloat16") {
     return config.Error(
         absl::StrCat("layer '", name, "' has dtype '", dtype, "'; only float32 is supported"));
   }

@@ -90,6 +90,15 @@ class ModelCommands(unittest.TestCase):
         np.testing.assert_allclose(rows, self.model.predict(self.x[100:104] / 2, verbose=0),
                                    atol=1e-6)
 
+    def test_files_with_a_mixed_policy_have_float32_weights(self):
+        model = keras.Sequential([keras.Input((6,)), layers.Dense(8, "tanh", dtype="mixed_float16"),
+                                  layers.BatchNormalization(dtype="mixed_float16"),
+                                  layers.Dense(3, "softmax", dtype="mixed_bfloat16")])
+        model.set_weights(self.model.get_weights())
+        for name in ("mixed.keras", "mixed.h5"):
+            model.save(self.folder / name)
+            np.testing.assert_allclose(self.predict(name), self.model.predict(self.x, verbose=0), atol=1e-6)
+
     def test_several_inputs_and_outputs(self):
         a, b = keras.Input((6,), name="a"), keras.Input((6,), name="b")
         both = layers.Concatenate()([a, b])

@@ -52,8 +52,10 @@ TEST(KerasLayerTest, ReadsADtypePolicy) {
       "config": {"name": ")";
   const std::string layer = R"({"class_name": "Flatten", "config": {"name": "f", "dtype": )";
   EXPECT_TRUE(Read(layer + policy + "float32\"}}}}").ok());
-  EXPECT_EQ(ErrorOf(layer + policy + "mixed_float16\"}}}}"),
-            "layer.config: layer 'f' has dtype 'mixed_float16'; only float32 is supported");
+  EXPECT_EQ(ConfigOf(layer + policy + "mixed_float16\"}}}}"), json::object());
+  EXPECT_EQ(ConfigOf(layer + policy + "mixed_bfloat16\"}}}}"), json::object());
+  EXPECT_EQ(ErrorOf(layer + policy + "float16\"}}}}"),
+            "layer.config: layer 'f' has dtype 'float16'; only float32 is supported");
 }
 
 TEST(KerasLayerTest, OneAxisInAListIsThatAxis) {
