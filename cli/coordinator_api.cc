@@ -3,14 +3,12 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
-#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cli/machine/port_probe.h"
 #include "cluster/grpc_status.h"
 #include "cluster/rpc_channel.h"
-#include "cluster/upload_metadata.h"
 #include "common/mutex.h"
 #include "common/status_macros.h"
 #include "proto/coordinator.grpc.pb.h"
@@ -45,15 +43,6 @@ class CoordinatorApi::Impl {
                                                           Reply*),
                              const Request& request) {
     return CallWithPolicy<Reply>(patient_, method, request);
-  }
-
-  absl::StatusOr<proto::JobStatus> KeepUploading(const std::string& job) {
-    const auto call = [this](grpc::ClientContext* context, const proto::JobReference& request,
-                             proto::JobStatus* reply) {
-      context->AddMetadata(cluster::kUploadMetadata, "1");
-      return stub_->GetJob(context, request, reply);
-    };
-    return CallWithPolicy<proto::JobStatus>(patient_, call, Reference(job));
   }
 
   // One attempt, for calls that take long or must not be repeated.
@@ -123,7 +112,7 @@ class CoordinatorApi::Impl {
     const absl::Status status =
         cluster::CallWithRetry(policy, [&](grpc::ClientContext* context) -> grpc::Status {
           none = WaitForConnection();
-          if (none.why.empty()) return Invoke(method, context, request, &reply);
+          if (none.why.empty()) return (stub_.get()->*method)(context, request, &reply);
           // CallWithRetry repeats UNAVAILABLE, but not ABORTED.
           return {none.is_certain ? grpc::StatusCode::ABORTED : grpc::StatusCode::UNAVAILABLE,
                   none.why};
@@ -131,16 +120,6 @@ class CoordinatorApi::Impl {
     if (!none.why.empty()) return Unreachable(none.why);
     if (!status.ok()) return Explain(status);
     return reply;
-  }
-
-  template <typename Method, typename Request, typename Reply>
-  grpc::Status Invoke(const Method& method, grpc::ClientContext* context, const Request& request,
-                      Reply* reply) {
-    if constexpr (std::is_member_function_pointer_v<Method>) {
-      return (stub_.get()->*method)(context, request, reply);
-    } else {
-      return method(context, request, reply);
-    }
   }
 
   // The reason why there is no connection; `why` is empty if there is one.
@@ -221,7 +200,9 @@ absl::StatusOr<proto::JobStatus> CoordinatorApi::GetJob(const std::string& job) 
 }
 
 absl::StatusOr<proto::JobStatus> CoordinatorApi::KeepUploading(const std::string& job) {
-  return impl_->KeepUploading(job);
+  proto::JobReference reference = Reference(job);
+  reference.set_uploads_weights(true);
+  return impl_->Call<proto::JobStatus>(&Stub::GetJob, reference);
 }
 
 absl::StatusOr<proto::JobStatus> CoordinatorApi::ResumeJob(const std::string& job) {

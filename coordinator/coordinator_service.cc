@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cluster/upload_metadata.h"
 #include "common/process_info.h"
 #include "common/status_macros.h"
 #include "coordinator/history_stream.h"
@@ -102,12 +101,12 @@ grpc::ServerUnaryReactor* CoordinatorService::ListJobs(grpc::CallbackServerConte
       reply, [](Scheduler* scheduler, EventTime now, Outbox*) { return scheduler->ListJobs(now); });
 }
 
-grpc::ServerUnaryReactor* CoordinatorService::GetJob(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* CoordinatorService::GetJob(grpc::CallbackServerContext*,
                                                      const proto::JobReference* request,
                                                      proto::JobStatus* reply) {
-  const bool uploads = context->client_metadata().contains(cluster::kUploadMetadata);
   return OnLoop<proto::JobStatus>(
-      reply, [job = request->job(), uploads](Scheduler* scheduler, EventTime now, Outbox*) {
+      reply, [job = request->job(), uploads = request->uploads_weights()](Scheduler* scheduler,
+                                                                          EventTime now, Outbox*) {
         if (uploads) scheduler->OnUploaderAlive(job, now);
         return scheduler->GetJob(job, now);
       });
