@@ -1,4 +1,4 @@
-"""The package `cairn`: erf, floor and ceil train as Keras trains them."""
+"""The package `cairn`: erf, and functions without a gradient, train as Keras trains them."""
 
 import math
 import os
@@ -6,6 +6,7 @@ import unittest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+import cairn  # noqa: E402
 import client  # noqa: E402
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
@@ -77,6 +78,60 @@ class ErfAndFloor(unittest.TestCase):
         for name, function in functions.items():
             with self.subTest(name):
                 self.trains(own(function))
+
+    def test_round_and_stop_gradient(self):
+        functions = {
+            "round": lambda x, w: w * ops.round(3 * x) + x,
+            # Some are halves, of which every other one is rounded up.
+            "halves": lambda x, w: w * ops.round(0.5 * ops.floor(4 * x)) + x,
+            "stop": lambda x, w: w * x + x * ops.stop_gradient(x),
+            "stop of small and large numbers": lambda x, w: x * ops.stop_gradient(
+                1e-9 * w * x) * 1e9 + ops.stop_gradient(1e9 * x) * 1e-9,
+            "stop of a weight": lambda x, w: x * ops.stop_gradient(w) + w,
+            # The gradient is that of x.
+            "straight through": lambda x, w: w * (x + ops.stop_gradient(ops.round(x) - x)),
+            "TensorFlow": lambda x, w: w * (x + tf.stop_gradient(tf.round(x) - x))}
+        for name, function in functions.items():
+            with self.subTest(name):
+                self.trains(own(function))
+
+    def test_places_of_the_largest_and_smallest(self):
+        def floats(places):
+            return ops.cast(places, "float32")
+
+        functions = {
+            "argmax": lambda x, w: w * x * ops.one_hot(ops.argmax(x, axis=-1), 6),
+            "the first of equal ones": lambda x, w: w * x + floats(
+                ops.argmax(ops.sign(x), axis=-1, keepdims=True)),
+            "argmin": lambda x, w: w * x + floats(ops.argmin(x, axis=1, keepdims=True)),
+            "of the first of two axes": lambda x, w: w * x + ops.repeat(floats(
+                ops.argmax(ops.reshape(x, (-1, 3, 2)), axis=1)), 3, axis=1),
+            "TensorFlow": lambda x, w: w * x * tf.one_hot(tf.argmax(x, -1), 6) + x * tf.one_hot(
+                tf.argmin(x, axis=1), 6)}
+        for name, function in functions.items():
+            with self.subTest(name):
+                self.trains(own(function))
+
+    def test_places_in_a_batch_are_refused(self):
+        with self.assertRaisesRegex(cairn.NotSupported, "Argmax .*over the axis of the examples"):
+            self.trains(own(lambda x, w: w * x + ops.cast(ops.argmax(x, axis=0), "float32")))
+
+    def test_a_quantizer_with_a_codebook(self):
+        """Of a VQ-VAE: the nearest of some vectors, which the loss of the layer moves."""
+        class Quantizer(layers.Layer):
+            def build(self, shape):
+                self.codes = self.add_weight(shape=(shape[-1], 5), initializer="random_uniform", name="c")
+
+            def call(self, x):
+                distances = ops.sum(x**2, axis=1, keepdims=True) + ops.sum(self.codes**2, axis=0) - \
+                    2 * ops.matmul(x, self.codes)
+                found = ops.one_hot(ops.argmin(distances, axis=1), 5)
+                quantized = ops.matmul(found, ops.transpose(self.codes))
+                self.add_loss(0.25 * ops.mean((ops.stop_gradient(quantized) - x)**2) +
+                              ops.mean((quantized - ops.stop_gradient(x))**2))
+                return x + ops.stop_gradient(quantized - x)
+
+        self.trains(Quantizer())
 
     def test_what_lies_before_floor_does_not_learn(self):
         inputs = keras.Input((4,))

@@ -4,6 +4,8 @@ import dataclasses
 import json
 import math
 
+import numpy as np
+
 from cairn import axis_families, product_families, stacked
 from cairn.axis_families import joined, part, permuted, product
 from cairn.product_families import kernel_layer, two
@@ -116,6 +118,39 @@ def _floor(op, tensor):
 
 def _ceil(op, tensor):
     return op.as_whole(op.rescale(_floor(op, op.rescale(tensor, -1.0)), -1.0), True)
+
+
+def _round(op, tensor):
+    """Halves to the next even number."""
+    if op.config.get("decimals"):
+        op.fails(f"decimals is {op.config['decimals']!r}: a job rounds to whole numbers")
+    floor = _floor(op, tensor)
+    fraction = op.minus(tensor, floor)  # Exact.
+    is_more = op.positive(op.rescale(fraction, 1.0, -0.5))
+    is_half = op.inverse(op.nonzero(op.rescale(fraction, 1.0, -0.5)))
+    is_odd = op.minus(floor, op.rescale(_floor(op, op.rescale(floor, 0.5)), 2.0))
+    return op.as_whole(op.plus(floor, op.plus(is_more, op.times(is_half, is_odd))), True)
+
+
+def _stop_gradient(op, tensor):
+    """A floor has no gradient. It changes no float of at least 2^-36, and others by less than 2^-60."""
+    return op.rescale(op.apply("Floor", op.rescale(tensor, 2.0**60)), 2.0**-60)
+
+
+def _place_of(op, tensor):
+    """Argmax and Argmin: of several places with the value, the first one."""
+    if op.config.get("axis", -1) is None:
+        op.fails("over the axis of the examples: give it an axis, such as axis=-1")
+    op.must_be_of_examples(tensor)
+    [axis] = op.axes(op.config.get("axis", -1), tensor)
+    size = op.known(tensor)[axis]
+    best = op.reduce("Max" if op.kind == "Argmax" else "Min", tensor, [axis], True)
+    is_best = op.inverse(_unequal(op, tensor, best))
+    # The first place has the largest number of places behind it.
+    ranks = np.arange(size, 0, -1).reshape(size, *[1] * (tensor.rank - 1 - axis))
+    ranked = op.times(is_best, op.weights.constant(ranks))
+    first = op.reduce("Max", ranked, [axis], bool(op.config.get("keepdims")))
+    return op.as_whole(op.rescale(first, -1.0, float(size)), True)
 
 
 def _divide_no_nan(op):
@@ -591,6 +626,8 @@ _FAMILIES = {
     **dict.fromkeys(("Square", "Power"), (_power, ())),
     **dict.fromkeys(("Abs", "Absolute"), (_of_one(_absolute), ())),
     "Floor": (_of_one(_floor), ()), "Ceil": (_of_one(_ceil), ()),
+    "Round": (_of_one(_round), ("decimals",)), "StopGradient": (_of_one(_stop_gradient), ()),
+    **dict.fromkeys(("Argmax", "Argmin"), (_of_one(_place_of), ("axis", "keepdims"))),
     "Negative": (_of_one(lambda op, x: op.rescale(x, -1.0)), ()),
     "Rsqrt": (_of_one(lambda op, x: op.apply("Reciprocal", op.apply("Sqrt", x))), ()),
     **{kind: (_of_one(lambda op, x, base=base: op.rescale(op.apply("Log", x), 1 / math.log(base))), ())

@@ -548,8 +548,8 @@ _FUNCTIONS = {
     **{name: _of(name) for name in (
         "abs", "square", "sqrt", "rsqrt", "exp", "expm1", "log", "log1p", "sign", "sin", "cos", "sinh",
         "cosh", "tanh", "erf", "floor", "ceil",
-        "sigmoid", "relu", "relu6", "softplus", "softsign", "elu", "selu", "reciprocal",
-        "logical_not")},
+        "round", "stop_gradient", "sigmoid", "relu", "relu6", "softplus", "softsign", "elu", "selu",
+        "reciprocal", "logical_not")},
     **{name: _of(name, 2) for name in (
         "add", "subtract", "multiply", "divide", "maximum", "minimum", "less", "less_equal", "greater",
         "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "reshape", "stack", "cast",
@@ -566,6 +566,8 @@ _FUNCTIONS = {
     "clip_by_value": _of("clip", 3), "matmul": _matmul, "norm_v2": _norm,
     "concat": lambda values, axis: ops.concatenate(values, axis),
     "squared_difference": lambda x, y: ops.square(x - y),
+    "argmax_v2": lambda input, axis=None: ops.argmax(input, axis or 0),
+    "argmin_v2": lambda input, axis=None: ops.argmin(input, axis or 0),
     "softmax_v2": lambda logits, axis=None: ops.softmax(logits, -1 if axis is None else axis),
     "log_softmax_v2": lambda logits, axis=None: ops.log_softmax(logits, -1 if axis is None else axis),
     "convert_to_tensor_v2_with_dispatch": lambda value: value, "identity": lambda input: input,
