@@ -143,7 +143,41 @@ class AlwaysDropout(layers.Dropout):
         return super().call(inputs, training=True)
 
 
+class ClassToken(layers.Layer):
+    """A weight in front of the steps of each example, of a vision transformer."""
+
+    def __init__(self, for_each):
+        super().__init__()
+        self.for_each = for_each
+
+    def build(self, shape):
+        self.token = self.add_weight(shape=(1, 1, shape[-1]), initializer="random_normal", name="token")
+
+    def call(self, x):
+        return ops.concatenate([self.for_each(self.token, x), x], axis=1)
+
+
+CLASS_TOKENS = {
+    "broadcast": lambda token, x: ops.broadcast_to(token, (ops.shape(x)[0], 1, x.shape[-1])),
+    "broadcast of TensorFlow": lambda token, x: tf.broadcast_to(token, [tf.shape(x)[0], 1, x.shape[-1]]),
+    "tile": lambda token, x: ops.tile(token, (ops.shape(x)[0], 1, 1)),
+    "two steps": lambda token, x: ops.tile(token, (ops.shape(x)[0], 2, 1)),
+    "of what is computed": lambda token, x: ops.tile(2.0 * token, (ops.shape(x)[0], 1, 1)),
+    "repeat": lambda token, x: ops.repeat(token, ops.shape(x)[0], axis=0),
+    "repeat of TensorFlow": lambda token, x: tf.repeat(token, tf.shape(x)[0], axis=0),
+}
+
+
 class Textbooks(unittest.TestCase):
+    def test_class_tokens(self):
+        x = np.random.default_rng(1).normal(size=(96, 4, 6)).astype("float32")
+        for name, for_each in CLASS_TOKENS.items():
+            with self.subTest(name):
+                model = keras.Sequential([keras.Input((4, 6)), ClassToken(for_each), layers.Conv1D(4, 2),
+                                          layers.Flatten(), layers.Dense(1)])
+                same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse"}, x,
+                              x.sum((1, 2))[:, None], epochs=2)
+
     def test_activations_that_are_layers(self):
         x, y = examples()
         for make in (lambda: layers.LeakyReLU(negative_slope=0.3), layers.PReLU,

@@ -376,26 +376,39 @@ def _joined_counts(_, xs, axis=0):
                    (ops.convert_to_numpy(each).tolist() if part is None else part))
 
 
+def _is_computed(x):
+    """True for a weight, or a tensor that is no constant."""
+    return keras.backend.is_keras_tensor(x) or isinstance(x, Variable)
+
+
+def _for_each_example(x):
+    """Weights, or what is computed of them, whose first axis of length 1 becomes that of the examples."""
+    return ops.broadcast_to(x, [None, *x.shape[1:]])
+
+
 def _tiled(tile, x, repeats):
     """A constant that is repeated for each example: it is the same for all."""
     counts = _numbers_of(repeats)
-    if counts is None or keras.backend.is_keras_tensor(x) or \
-            len(counts) != len(x.shape) or x.shape[0] != 1:
+    if counts is None or counts[0] is not None or len(counts) != len(x.shape) or x.shape[0] != 1:
         return None
+    if _is_computed(x):
+        x = _for_each_example(x)
+        return tile(x, [1, *counts[1:]]) if any(each != 1 for each in counts[1:]) else x
     return tile(x, [1, *counts[1:]])
 
 
 def _broadcast(broadcast_to, x, shape):
     counts = _numbers_of(shape)
-    if counts is None or keras.backend.is_keras_tensor(x) or \
+    if counts is None or _is_computed(x) or \
             len(counts) == len(x.shape) and x.shape[0] != 1:
         return None
     return broadcast_to(x, [1, *counts[1:]])
 
 
 def _repeated(_, x, repeats, axis=None):
-    is_for_all = repeats is None and axis == 0 and not keras.backend.is_keras_tensor(x)
-    return x if is_for_all and x.shape[0] == 1 else None
+    if repeats is not None or axis != 0 or x.shape[0] != 1:
+        return None
+    return _for_each_example(x) if _is_computed(x) else x
 
 
 # Operations of Keras that scripts call with the number of examples, ops.shape(x)[0], which is None.
