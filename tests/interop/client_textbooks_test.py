@@ -178,6 +178,17 @@ class Textbooks(unittest.TestCase):
                 same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse"}, x,
                               x.sum((1, 2))[:, None], epochs=2)
 
+    def test_losses_as_metrics(self):
+        x, y = examples()
+        y = np.stack([y, 1 - y], 1).astype("float32")
+        model = keras.Sequential([keras.Input((8,)), layers.Dense(2)])
+        history = same_as_keras(self, model, {
+            "optimizer": "sgd", "loss": keras.losses.Huber(), "metrics": [
+                keras.losses.Huber(0.3), keras.losses.LogCosh(), keras.losses.huber,
+                keras.losses.MeanSquaredError(), "mae"]}, x, y, epochs=2,
+            validation_data=(x[:64], y[:64]))
+        self.assertEqual(len(history), 12)
+
     def test_activations_that_are_layers(self):
         x, y = examples()
         for make in (lambda: layers.LeakyReLU(negative_slope=0.3), layers.PReLU,

@@ -52,6 +52,8 @@ def _own_metric(metric):
     if type(metric).__name__ == "MeanMetricWrapper" and not _is_own(metric):
         name, function = metric.name, metric._fn
         return (name, function) if is_own_loss(function) else None
+    if translation.is_only_loss(metric):
+        return _name_of(metric), metric
     if isinstance(metric, keras.metrics.Metric) or not is_own_loss(metric):
         return None
     return _name_of(metric), metric

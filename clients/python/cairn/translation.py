@@ -219,6 +219,14 @@ def needs_whole_batches(losses):
     return False
 
 
+def is_only_loss(metric):
+    """True for a loss of Keras, an object or a function, that is no metric of a job."""
+    if isinstance(metric, keras.losses.Loss):
+        return type(metric).__module__.startswith("keras.") and type(metric).__name__ not in _METRICS
+    return inspect.isfunction(metric) and metric.__module__ == keras.losses.huber.__module__ and \
+        metric.__name__ not in map(snake, _METRICS)
+
+
 def metric_fields(metric, shape):
     """The entries in the job's metrics for one of compile's metrics. Their name is Keras's.
 
