@@ -4,6 +4,7 @@ import functools
 import tempfile
 import unittest
 
+import cairn
 import keras
 import numpy as np
 import tensorflow as tf
@@ -188,6 +189,13 @@ class Textbooks(unittest.TestCase):
                 keras.losses.MeanSquaredError(), "mae"]}, x, y, epochs=2,
             validation_data=(x[:64], y[:64]))
         self.assertEqual(len(history), 12)
+
+    def test_stateful_layers_are_refused(self):
+        model = keras.Sequential([keras.Input((4, 6), batch_size=32), layers.LSTM(3, stateful=True),
+                                  layers.Dense(1)])
+        model.compile("sgd", "mse")
+        with self.assertRaisesRegex(cairn.NotSupported, r"\(LSTM\) is stateful: .* use longer sequences"):
+            cluster.fit(model, np.zeros((64, 4, 6), "float32"), np.zeros((64, 1)), batch_size=32)
 
     def test_activations_that_are_layers(self):
         x, y = examples()

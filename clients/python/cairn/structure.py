@@ -191,12 +191,17 @@ def output_names(model):
 
 
 def check(model, methods=("compute_metrics",)):
-    """Raises for a model that has one of `methods` instead of Keras's own."""
+    """Raises for a model that has one of `methods` instead of Keras's own, or a stateful layer."""
     for method in methods:
         if getattr(type(model), method) is not getattr(keras.Model, method):
             raise NotSupported(f"{type(model).__name__} has its own {method}: its Python code cannot "
                                f"run on the cluster; a job computes the model's layers, and the "
                                f"loss and metrics of compile, compute_loss or train_step")
+    for layer in model._flatten_layers():
+        if getattr(layer, "stateful", False) is True:
+            raise NotSupported(f"layer {layer.name} ({type(layer).__name__}) is stateful: a job begins "
+                               f"each batch with a state of zeros, because its workers share the "
+                               f"batches; use longer sequences with stateful=False")
 
 
 def _takes_arrays(operation):
