@@ -144,6 +144,41 @@ class AlwaysDropout(layers.Dropout):
         return super().call(inputs, training=True)
 
 
+class Reconstructing(keras.Model):
+    """Reports its reconstruction error by a metric that its call updates."""
+
+    def __init__(self, asks_for_training):
+        super().__init__()
+        self.asks_for_training = asks_for_training
+        self.hidden = [layers.Dense(6, activation="tanh") for _ in range(2)]
+        self.reconstruct, self.out = layers.Dense(8), layers.Dense(1)
+        self.error = keras.metrics.Mean(name="reconstruction_error")
+
+    def call(self, inputs, training=None):
+        x = inputs
+        for each in self.hidden:
+            x = each(x)
+        error = ops.mean(ops.square(self.reconstruct(x) - inputs))
+        self.add_loss(0.05 * error)
+        if not self.asks_for_training or training:
+            self.error(error)
+        return self.out(x)
+
+
+class Measured(layers.Layer):
+    def __init__(self, times=1):
+        super().__init__()
+        self.times = times
+        self.size = keras.metrics.Mean(name="size")
+        self.distance = keras.metrics.MeanAbsoluteError(name="distance")
+
+    def call(self, x, training=None):
+        for _ in range(self.times):
+            self.size.update_state(ops.abs(x) if training else 9 * ops.square(x))
+        self.distance.update_state(ops.ones_like(x), x)
+        return x
+
+
 class ClassToken(layers.Layer):
     """A weight in front of the steps of each example, of a vision transformer."""
 
@@ -170,6 +205,28 @@ CLASS_TOKENS = {
 
 
 class Textbooks(unittest.TestCase):
+    def test_metrics_that_a_call_updates(self):
+        x, y = examples()
+        y = y[:, None].astype("float32")
+        fit = {"epochs": 2, "validation_data": (x[:96], y[:96])}
+        for asks_for_training in True, False:
+            with self.subTest(asks_for_training=asks_for_training):
+                model = Reconstructing(asks_for_training)
+                model(x[:1])
+                history = same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse",
+                                                      "metrics": ["mae"]}, x, y, **fit)
+                # In the validation Keras has no values of it.
+                self.assertEqual(history["val_reconstruction_error"][0] == 0, asks_for_training)
+                np.testing.assert_allclose(cluster.evaluate(model, x, y, verbose=0),
+                                           model.evaluate(x, y, verbose=0), atol=1e-4)
+        model = keras.Sequential([keras.Input((8,)), layers.Dense(4), Measured(), layers.Dense(1)])
+        history = same_as_keras(self, model, {"optimizer": "sgd", "loss": "mse"}, x, y, **fit)
+        self.assertIn("val_distance", history)
+        model = keras.Sequential([keras.Input((8,)), Measured(times=2), layers.Dense(1)])
+        model.compile("sgd", "mse")
+        with self.assertRaisesRegex(cairn.NotSupported, "metric size is updated several times in a call"):
+            cluster.fit(model, x, y, verbose=0)
+
     def test_class_tokens(self):
         x = np.random.default_rng(1).normal(size=(96, 4, 6)).astype("float32")
         for name, for_each in CLASS_TOKENS.items():

@@ -75,7 +75,7 @@ class EpochLogs:
             self._begin(self._epoch + 1)
         if epoch == self._epoch and batch >= self.parts:
             values["examples"] = min(batch * self._batch_size, self._examples)
-            self.run.on_train_batch_end(batch // self.parts - 1, self._reported(values))
+            self.run.on_train_batch_end(batch // self.parts - 1, self._reported(values, True))
 
     def finish(self, status):
         """`status`: the last one."""
@@ -99,10 +99,10 @@ class EpochLogs:
 
     def _end(self, epoch):
         logs, batches = self._training_logs(epoch)
-        logs = self._reported(logs)
+        logs = self._reported(logs, True)
         validation = self._reported({
             key: _float(value) for key, value in self._evaluations.get(epoch, {}).items()
-            if key in ("loss", "examples") or key in self._kinds})
+            if key in ("loss", "examples") or key in self._kinds}, False)
         logs.update({"val_" + key: value for key, value in validation.items()})
         for callback in self._beside:
             callback.rate = self._rate
@@ -110,7 +110,7 @@ class EpochLogs:
         if self._hooks:
             self._set_weights(epoch)
         before = (epoch - self._first_epoch) * len(batches)
-        replay(self._hooks, list(map(self._reported, batches)),
+        replay(self._hooks, [self._reported(each, True) for each in batches],
                self._rates[before:before + len(batches)])
         for hook in self._hooks:
             hook.validated(validation)

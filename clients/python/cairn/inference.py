@@ -58,7 +58,7 @@ def evaluate(model, x, y, batch_size, sample_weight, steps, folder):
         [result] = Tool([]).objects("evaluate", file, "--job_file", job_file)
     for key in ("evaluation", "epoch", "file", "data"):
         result.pop(key, None)
-    return objectives.reported(result)
+    return objectives.reported(result, False)
 
 
 def predict(model, x, batch_size, steps, folder):

@@ -116,6 +116,9 @@ class Objectives:
         self.losses = []  # Of the outputs of the job's model.
         self._has_labels = []  # The outputs whose labels are inputs.
         self._label_inputs = {}  # By the output: the symbolic input.
+        # Of metrics that a call updates, in training (True) and in inference (False): by the metric's
+        # name, and by the job's name of a value.
+        self._modes_of, self._modes = {}, {}
         self._loss_names = ["loss"]  # Under which fit reports the loss of the job.
         self._kinds = {}
         self._shapes = None  # Of the outputs.
@@ -162,11 +165,12 @@ class Objectives:
         """Output i of the script's model has this name in the job."""
         self._renamed[i] = name
 
-    def trace(self, outputs, names, trace, penalties, x, y_pred):
+    def trace(self, outputs, names, trace, penalties, x, y_pred, updates):
         """(inputs, outputs) of the job's model besides those of the script's.
 
         outputs: the model's symbolic outputs, with `names`. penalties: [(name, value)] of add_loss.
         x, y_pred: for an own step, as the script's model takes its inputs and returns its outputs.
+        updates: of metrics that a call of the model updates (_Inlined.updates).
         """
         inputs, values = [], []
         self._shapes = [tuple(each.shape[1:]) for each in outputs]
@@ -202,6 +206,17 @@ class Objectives:
             self._step = None  # It keeps the model of the script alive.
         if self.are_own:
             self._trace_functions(outputs, names, trace, inputs, add)
+        for metric, value, when in [] if self.are_none else updates:
+            modes = [True, False] if when is None else [when]
+            known = self._modes_of.setdefault(metric.name, [])
+            if set(known) & set(modes) or not known and \
+                    any(each.report == metric.name for each in self._values):
+                raise NotSupported(f"metric {metric.name} is updated several times in a call, or there are "
+                                   f"two of this name")
+            known += modes
+            about = Value(f"call_{metric.name}_{len(known)}", "metrics", 0.0, metric.name)
+            add(_of_one_value(value), about)
+            self._modes[about.job_report()] = modes
         for i, (name, value, is_divided) in enumerate(penalties):
             if value.shape:
                 value = ops.sum(value)
@@ -599,17 +614,20 @@ class Objectives:
                 names[value.job_report()] = value.report
         return names
 
-    def reported(self, values):
+    def reported(self, values, is_training):
         """The values of a report of the job, under Keras's names, which it sorts. Of `examples` examples."""
-        return dict(sorted(self._reported(values).items()))
+        return dict(sorted(self._reported(values, is_training).items()))
 
-    def _reported(self, values):
+    def _reported(self, values, is_training):
         examples = values.get("examples", 0)
         values = {key: value for key, value in values.items() if key != "examples"}
         if self._is_plain:
             return translation.with_vectors(values)
         reported = {name: values["loss"] for name in self._loss_names if "loss" in values}
-        reported.update({self._names[key]: value for key, value in values.items() if key in self._names})
+        reported.update({self._names[key]: value for key, value in values.items() if key in self._names
+                         and is_training in self._modes.get(key, [is_training])})
+        # Keras's mean of no values.
+        reported.update({name: 0.0 for name, modes in self._modes_of.items() if is_training not in modes})
         for each in self._stateful:
             if examples:
                 reported.update(each.results(values, self._kinds, examples,

@@ -287,11 +287,16 @@ class _Inlined(contextlib.ContextDecorator):
         self._opened = {id(layer) for layer in opened}  # Layers of Keras that are own ones here.
         self._call, self._add_loss = keras.Layer.__call__, keras.Layer.add_loss
         self._call_loss = keras.losses.Loss.__call__
+        self._mean = keras.metrics.Mean.update_state, keras.metrics.Mean.result
         self.inputs = tensors
         self.constants = []
         self._ones = {}  # By shape: the input.
         # Of add_loss and activity_regularizer: (layer's name, symbolic value, divided by the batch).
         self.penalties = []
+        # What the code of layers and of the model gives to metrics: (metric, value, True for training
+        # only, False for inference only, None for both).
+        self.updates = []
+        self._runs = 0  # The code of layers that runs now.
         self._twins = {}  # By id of a subclass of a layer of Keras: that layer.
         self._trains = None  # What the code of an own layer gets that asks for training.
         self._is_training = None  # The tensor that is 1 in training, else 0.
@@ -305,11 +310,15 @@ class _Inlined(contextlib.ContextDecorator):
         keras.Layer.__call__ = lambda layer, *args, **kwargs: inlined._of(layer, call, args, kwargs)
         keras.Layer.add_loss = lambda layer, loss: inlined._penalize(layer, loss)
         keras.losses.Loss.__call__ = lambda loss, *args, **kwargs: inlined._loss(loss, *args, **kwargs)
+        keras.metrics.Mean.update_state = lambda metric, *args, **kwargs: inlined._update(
+            metric, *args, **kwargs)
+        keras.metrics.Mean.result = lambda metric: inlined._result(metric)
         self.trace.__enter__()
         return self
 
     def __exit__(self, *_):
         self.trace.__exit__()
+        keras.metrics.Mean.update_state, keras.metrics.Mean.result = self._mean
         keras.Layer.__call__, keras.Layer.add_loss = self._call, self._add_loss
         keras.losses.Loss.__call__ = self._call_loss
 
@@ -319,6 +328,20 @@ class _Inlined(contextlib.ContextDecorator):
                 raise NotSupported(f"{type(layer).__name__} calls add_loss with a value that does "
                                    f"not depend on its inputs or weights")
             self.penalties.append((layer.name, value, False))
+
+    def _updates_metrics(self):
+        return self._runs > 0 and self.trace.is_recording and not self._in_step
+
+    def _update(self, metric, values, sample_weight=None):
+        """The code of a layer updates a metric."""
+        if not self._updates_metrics() or not self.trace.is_symbolic(values):
+            return self._mean[0](metric, values, sample_weight)
+        if sample_weight is not None:
+            raise NotSupported(f"metric {metric.name} is updated with a sample_weight: multiply its values")
+        self.updates.append((metric, self.trace.symbolic(values), None))
+
+    def _result(self, metric):
+        return None if self._updates_metrics() else self._mean[1](metric)
 
     def _loss(self, loss, y_true, y_pred, sample_weight=None):
         """A Loss that a layer or function calls: Keras's own __call__ takes no symbolic tensors."""
@@ -421,13 +444,17 @@ class _Inlined(contextlib.ContextDecorator):
 
     def run(self, layer, args, kwargs):
         """As the function `run`, of a subclass of a layer of Keras with this layer for super().call."""
-        with subclasses.calling(layer, self._twin(layer)) if _calls_keras(layer) else \
-                contextlib.nullcontext():
-            return self._run(layer, args, kwargs)
+        self._runs += 1
+        try:
+            with subclasses.calling(layer, self._twin(layer)) if _calls_keras(layer) else \
+                    contextlib.nullcontext():
+                return self._run(layer, args, kwargs)
+        finally:
+            self._runs -= 1
 
     def _run(self, layer, args, kwargs):
         """Code that asks for training is run for both: the job chooses."""
-        count = len(self.penalties)
+        count, updated = len(self.penalties), len(self.updates)
         given = [each for each in keras.tree.flatten([args, kwargs])
                  if keras.backend.is_keras_tensor(each)]
         before = [masks.of(each) for each in given]
@@ -436,9 +463,9 @@ class _Inlined(contextlib.ContextDecorator):
         except AsksForTraining as asked:
             if asked.layer is not layer:
                 raise
-        outputs, penalties = [], []
+        outputs, penalties, updates = [], [], []
         for trains in True, False:
-            del self.penalties[count:]
+            del self.penalties[count:], self.updates[updated:]
             for each, mask in zip(given, before):
                 if masks.of(each) is not mask:
                     each._keras_mask = mask
@@ -448,10 +475,13 @@ class _Inlined(contextlib.ContextDecorator):
             finally:
                 self._trains = outer
             penalties.append(self.penalties[count:])
+            updates += [(metric, value, trains) for metric, value, when in self.updates[updated:]
+                        if when in (None, trains)]
         if len(penalties[0]) != len(penalties[1]):
             raise NotSupported(f"{type(layer).__name__} calls add_loss in training only, or in inference "
                                f"only: in a job it counts in both")
         self.penalties[count:] = penalties[0]
+        self.updates[updated:] = updates
         return keras.tree.map_structure(self._chosen, *outputs)
 
     def _chosen(self, trained, inferred):
@@ -690,7 +720,7 @@ def rebuild(model, tensors, structure, objectives, skipped=(), around=(), whole=
     predictions = keras.tree.pack_sequence_as(outputs, given) if flat else None
     with inlined, inlined.in_step_of(model, packed, predictions):
         labels, values = objectives.trace(flat, names, inlined.trace, inlined.penalties, packed,
-                                          predictions)
+                                          predictions, inlined.updates)
     calls = inlined.step_calls
     if objectives.has_train_step and not calls.uses(computed) and not calls.uses(given) and flat:
         _refuse_second_call(model)
