@@ -247,6 +247,18 @@ class Textbooks(unittest.TestCase):
             validation_data=(x[:64], y[:64]))
         self.assertEqual(len(history), 12)
 
+    def test_a_loss_that_joins_the_examples_is_refused(self):
+        def dice(y_true, y_pred):
+            y_true, y_pred = ops.reshape(y_true, (-1,)), ops.reshape(y_pred, (-1,))
+            return 1 - 2 * ops.sum(y_true * y_pred) / (ops.sum(y_true) + ops.sum(y_pred) + 1)
+
+        x, y = examples()
+        model = keras.Sequential([keras.Input((8,)), layers.Dense(2)])
+        model.compile("sgd", dice)
+        with self.assertRaisesRegex(cairn.NotSupported,
+                                    "joins the examples of a batch: .*needs no reshape"):
+            cluster.fit(model, x, np.stack([y, 1 - y], 1), verbose=0)
+
     def test_stateful_layers_are_refused(self):
         model = keras.Sequential([keras.Input((4, 6), batch_size=32), layers.LSTM(3, stateful=True),
                                   layers.Dense(1)])

@@ -288,7 +288,8 @@ def _reshape(op, tensor):
         return op.reshape(tensor, _without_unknown(target, tensor))
     batch, *rest = target
     if batch not in (-1, None) or not rest and tensor.shape != (1,):
-        op.fails(f"to {op.config['newshape']}: the first axis must be -1")
+        op.fails(f"to {op.config['newshape']}, which joins the examples of a batch: the first axis must be "
+                 f"-1 and another one follow; a sum over the other axes needs no reshape (axis=(1, 2, 3))")
     shape = _without_unknown(rest, tensor)
     if product(shape) != product(tensor.shape):
         op.fails(f"from {(None, *tensor.shape)} to {op.config['newshape']}, which changes the number "
