@@ -30,7 +30,7 @@ struct WorkerTaskOptions {
   int64_t index = -1;                     // In TF_CONFIG; -1: the coordinator chooses one.
   std::vector<std::string> ps_addresses;  // From TF_CONFIG; empty: the coordinator sends them.
   cluster::PsClientOptions::Own own_ps = {};
-  std::vector<std::string> devices;  // Of all workers of this process: "cpu:0", "cpu:1".
+  std::vector<std::string> devices;  // Of all workers of this process, its own first.
   std::string device_name;           // Shown in place of the device's own; empty: none.
   ComputeThreads threads;
   DataStorage::Options storage = {};           // For the data of one job.
