@@ -61,8 +61,8 @@ struct GroupOptions {
   // waited for `stall`, and again after each further one. Null: standard error.
   std::function<void(const std::string&)> on_stall = nullptr;
   absl::Duration stall = absl::Seconds(60);
-  // A Chrome trace of the operations, written when the group is destroyed; empty: none. QUEUE is the
-  // time from Enqueue to the ReduceReady that found the tensor ready on all ranks.
+  // A Chrome trace of the operations, written when the group is destroyed; empty: none. QUEUE is
+  // the time from Enqueue to the ReduceReady that found the tensor ready on all ranks.
   std::string timeline_file;
 
   // The ranks are TF_CONFIG's workers, and this process is its task. InvalidArgument: see
