@@ -69,17 +69,13 @@ bool IsOnlyLines(const proto::DataSource& source) {
 
 // As for TensorFlow's TextLineDataset and CsvDataset, an empty file just has no lines. If all are
 // empty, they stay, for the error. Files at addresses stay, too: only their bytes tell.
-absl::Status RemoveEmptyFiles(Files* files) {
+void RemoveEmptyFiles(Files* files) {
   Files others;
   for (const std::string& name : *files) {
-    uint64_t bytes = 1;
-    if (!job::IsDataUrl(name)) {
-      CAIRN_ASSIGN_OR_RETURN(bytes, FileSize(name));
-    }
-    if (bytes > 0) others.push_back(name);
+    // What has no size is an error when it is read.
+    if (job::IsDataUrl(name) || FileSize(name).value_or(1) > 0) others.push_back(name);
   }
   if (!others.empty()) *files = std::move(others);
-  return absl::OkStatus();
 }
 
 // A column of arrays: an element of their rows.
@@ -262,7 +258,7 @@ absl::StatusOr<SourceFiles> ListFiles(const proto::DataSource& source, const nn:
     CAIRN_ASSIGN_OR_RETURN(files.features[0],
                            reader->list(source, files.features[0], needs_labels));
   }
-  if (IsOnlyLines(source)) CAIRN_RETURN_IF_ERROR(RemoveEmptyFiles(&files.features[0]));
+  if (IsOnlyLines(source)) RemoveEmptyFiles(&files.features[0]);
   if (has_arrays) {
     CAIRN_ASSIGN_OR_RETURN(files.labels, ListParts(*lists.labels, model.outputs().size()));
   }
