@@ -7,6 +7,7 @@
 
 #include "common/random.h"
 #include "cublas_v2.h"
+#include "tests/nn/cuda_on_host/cuda_on_host.h"
 
 namespace cuda_on_host {
 namespace {
@@ -142,6 +143,20 @@ TEST_F(CublasTest, WithoutBetaTheOldProductIsNotRead) {
   ASSERT_EQ(Multiply(1, 1, 1, Upload({3}), 1, Upload({4}), 1, c, 1), CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(Download(c, 1), std::vector<float>{12});
   cudaFree(memory);
+}
+
+TEST_F(CublasTest, AMeasuredProductTouchesItsMatricesOnly) {
+  float* const a = Upload(std::vector<float>(2 * 4, 1));
+  float* const b = Upload(std::vector<float>(4 * 3, 1));
+  float* const c = Upload(std::vector<float>(2 * 3, 1));
+  StartMeasuring();
+  ResetCounts();
+  ASSERT_EQ(Multiply(2, 3, 4, a, 2, b, 4, c, 2), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(Download(c, 6), std::vector<float>(6, 0));
+  StopMeasuring();
+  EXPECT_EQ(CountsOfCalls().multiplications, 24);
+  EXPECT_EQ(CountsOfCalls().bytes_read, 2 * 4096);
+  EXPECT_EQ(CountsOfCalls().bytes_written, 4096);
 }
 
 TEST_F(CublasTest, ALeadingDimensionThatIsTooSmallIsRefused) {

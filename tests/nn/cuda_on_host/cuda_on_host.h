@@ -58,11 +58,22 @@ struct Counts {
   int64_t waits = 0;  // Calls that block the host until a device has worked.
   // Work that the host submitted after it had waited.
   int64_t submitted_after_wait = 0;
+  // Between StartMeasuring and StopMeasuring. The bytes of device memory that each launch has read
+  // before it wrote them, and written, in whole pages of 4 KiB. What a launch reads again counts
+  // once, as on a GPU whose cache holds it. Multiplications are those of cuBLAS.
+  int64_t bytes_read = 0;
+  int64_t bytes_written = 0;
+  int64_t multiplications = 0;
 
   int64_t launches() const { return kernels + products + fills; }
 };
 Counts CountsOfCalls();
 void ResetCounts();
+
+// Counts the bytes of launches that run from now on. Products then read and write their matrices,
+// but compute nothing: their results are 0.
+void StartMeasuring();
+void StopMeasuring();
 
 }  // namespace cuda_on_host
 

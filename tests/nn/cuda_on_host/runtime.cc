@@ -1,8 +1,10 @@
 #include "tests/nn/cuda_on_host/runtime.h"
 
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,6 +34,7 @@ struct Entry {
   std::shared_ptr<Event> records;
   std::shared_ptr<Event> awaits;
   int64_t number = 0;
+  bool is_launch = false;
 };
 
 struct Stream {
@@ -99,6 +102,26 @@ class Heap {
   size_t used() const { return used_; }
   bool Owns(const void* memory) const { return memory >= memory_ && memory < memory_ + kHeapBytes; }
 
+  // Forgets the pages that were touched. The first access to each is then a fault.
+  void StartMeasuring() {
+    SetAccess(false);
+    touched_.assign(used_ / kPage, 0);
+  }
+  // Notes the access and allows it. False if the memory is not of this heap.
+  bool Touch(void* memory, bool writes) {
+    const size_t page = (static_cast<unsigned char*>(memory) - memory_) / kPage;
+    if (!Owns(memory) || page >= touched_.size()) return false;
+    touched_[page] |= writes ? kWritten : kRead;
+    return mprotect(memory_ + page * kPage, kPage, writes ? PROT_READ | PROT_WRITE : PROT_READ) ==
+           0;
+  }
+  int64_t BytesTouched(unsigned char how) const {
+    return kPage * std::count_if(touched_.begin(), touched_.end(),
+                                 [how](unsigned char touched) { return (touched & how) != 0; });
+  }
+  static constexpr unsigned char kRead = 1;
+  static constexpr unsigned char kWritten = 2;
+
   // Lets the host access the memory, or not.
   void SetAccess(bool access) {
     const int protection = access ? PROT_READ | PROT_WRITE : PROT_NONE;
@@ -109,6 +132,7 @@ class Heap {
   unsigned char* memory_ = nullptr;
   size_t used_ = 0;
   std::map<unsigned char*, size_t> sizes_;
+  std::vector<unsigned char> touched_;  // By page.
 };
 
 struct Device {
@@ -127,6 +151,7 @@ struct Runtime {
   uint64_t seed = 1;
   uint64_t draws = 0;
   int64_t kernels = 0;
+  bool measures = false;
   int64_t lost_after = std::numeric_limits<int64_t>::max();
   Counts counts;
   std::vector<std::unique_ptr<Device>> devices;
@@ -198,6 +223,29 @@ class Call {
   const std::string name_;
 };
 
+// The heap of the launch that is measured now.
+Heap* measured_heap = nullptr;
+
+// A launch has touched a page for the first time, or has written one that it only read before.
+void OnFault(int /*signal*/, siginfo_t* info, void* context) {
+  constexpr int64_t kIsWrite = 2;  // Of a page fault's error code on x86-64.
+  const bool writes =
+      (static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kIsWrite) != 0;
+  if (measured_heap != nullptr && measured_heap->Touch(info->si_addr, writes)) return;
+  std::signal(SIGSEGV, SIG_DFL);  // An error: the access is repeated, and ends the program.
+}
+
+cudaError_t RunMeasured(Runtime* runtime, Heap* heap, const Work& work) {
+  heap->StartMeasuring();
+  measured_heap = heap;
+  const cudaError_t error = work();
+  measured_heap = nullptr;
+  runtime->counts.bytes_read += heap->BytesTouched(Heap::kRead);
+  runtime->counts.bytes_written += heap->BytesTouched(Heap::kWritten);
+  heap->SetAccess(true);
+  return error;
+}
+
 bool IsBlocked(const Stream& stream) {
   const Entry& first = stream.entries.front();
   return first.awaits != nullptr && first.awaits->done < first.number;
@@ -214,7 +262,11 @@ void RunOne(Runtime* runtime) {
   const Entry entry = std::move(stream->entries.front());
   stream->entries.pop_front();
   Device* const device = runtime->devices[stream->device].get();
-  if (entry.work && device->error == cudaSuccess) device->error = entry.work();
+  if (entry.work && device->error == cudaSuccess) {
+    device->error = runtime->measures && entry.is_launch
+                        ? RunMeasured(runtime, &device->heap, entry.work)
+                        : entry.work();
+  }
   if (entry.records != nullptr) entry.records->done = entry.number;
 }
 
@@ -289,7 +341,28 @@ void ResetCounts() {
   call.runtime.counts = {};
 }
 
-cudaError_t Enqueue(const char* name, cudaStream_t stream, Work work) {
+void StartMeasuring() {
+  Call call("");
+  call.runtime.measures = true;
+  struct sigaction action = {};
+  action.sa_sigaction = OnFault;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGSEGV, &action, nullptr);
+}
+
+void StopMeasuring() {
+  Call call("");
+  call.runtime.measures = false;
+  std::signal(SIGSEGV, SIG_DFL);
+}
+
+bool IsMeasuring(int64_t multiplications) {
+  Runtime& runtime = TheRuntime();
+  if (runtime.measures) runtime.counts.multiplications += multiplications;
+  return runtime.measures;
+}
+
+cudaError_t Enqueue(const char* name, cudaStream_t stream, Work work, bool is_launch) {
   Call call(name);
   if (const cudaError_t error = call.Failure(); error != cudaSuccess) return error;
   Counts& counts = call.runtime.counts;
@@ -297,7 +370,7 @@ cudaError_t Enqueue(const char* name, cudaStream_t stream, Work work) {
   counts.products += std::strncmp(name, "cublas", 6) == 0;
   counts.fills += std::strcmp(name, "cudaMemsetAsync") == 0;
   counts.submitted_after_wait += counts.waits > 0;
-  stream->entries.push_back({.work = std::move(work)});
+  stream->entries.push_back({.work = std::move(work), .is_launch = is_launch});
   return cudaSuccess;
 }
 
@@ -441,15 +514,18 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   if (!from_device && !cuda_on_host::IsPinned(call.runtime, from)) {
     // CUDA has read pageable memory when the call returns.
     const std::string copy(static_cast<const char*>(from), bytes);
-    return cuda_on_host::Enqueue("cudaMemcpyAsync", stream, [to, copy] {
+    const auto write = [to, copy] {
       std::memcpy(to, copy.data(), copy.size());
       return cudaSuccess;
-    });
+    };
+    return cuda_on_host::Enqueue("cudaMemcpyAsync", stream, write, /*is_launch=*/false);
   }
-  const cudaError_t error = cuda_on_host::Enqueue("cudaMemcpyAsync", stream, [to, from, bytes] {
+  const auto write = [to, from, bytes] {
     std::memcpy(to, from, bytes);
     return cudaSuccess;
-  });
+  };
+  const cudaError_t error = cuda_on_host::Enqueue("cudaMemcpyAsync", stream, write,
+                                                  /*is_launch=*/to_device && from_device);
   if (error != cudaSuccess || to_device || cuda_on_host::IsPinned(call.runtime, to)) return error;
   return cudaStreamSynchronize(stream);
 }

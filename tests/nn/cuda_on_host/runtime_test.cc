@@ -16,6 +16,11 @@ void Fill(int64_t count, float value, float* to) {
   if (i < count) to[i] = value;
 }
 
+void Increment(int64_t count, float* values) {
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) values[i] += 1;
+}
+
 void SomeMissTheBarrier() {
   if (threadIdx.x == 0) __syncthreads();
 }
@@ -178,6 +183,38 @@ TEST_F(RuntimeTest, CallsFailOnDemand) {
   LoseDevice(0);
   EXPECT_EQ(LaunchFill(1, stream_), cudaErrorLaunchFailure);
   EXPECT_EQ(cudaStreamSynchronize(stream_), cudaErrorLaunchFailure);
+}
+
+// A page has 1024 floats.
+TEST_F(RuntimeTest, PagesThatLaunchesReadAndWriteAreMeasured) {
+  constexpr int64_t kPage = 4096;
+  float* const other = NewMemory(1024);
+  memory_ = NewMemory(3 * 1024);
+  StartMeasuring();
+  const auto measured = [&](int64_t read, int64_t written) {
+    EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+    EXPECT_EQ(CountsOfCalls().bytes_read, read * kPage);
+    EXPECT_EQ(CountsOfCalls().bytes_written, written * kPage);
+    ResetCounts();
+  };
+  ResetCounts();
+  int64_t count = 1025;
+  float value = 7;
+  void* fill[] = {&count, &value, &memory_};
+  ASSERT_EQ(cudaLaunchKernel(Fill, 9, 128, fill, 0, stream_), cudaSuccess);
+  measured(0, 2);
+  void* increment[] = {&count, &memory_};
+  ASSERT_EQ(cudaLaunchKernel(Increment, 9, 128, increment, 0, stream_), cudaSuccess);
+  measured(2, 2);
+  ASSERT_EQ(cudaMemsetAsync(memory_ + 2048, 0, 4, stream_), cudaSuccess);
+  measured(0, 1);
+  ASSERT_EQ(cudaMemcpyAsync(other, memory_, kPage, cudaMemcpyDeviceToDevice, stream_), cudaSuccess);
+  measured(1, 1);
+  EXPECT_EQ(Download(stream_), std::vector<float>(kCount, 8));
+  measured(0, 0);
+  StopMeasuring();
+  ASSERT_EQ(cudaLaunchKernel(Fill, 9, 128, fill, 0, stream_), cudaSuccess);
+  measured(0, 0);
 }
 
 TEST_F(RuntimeTest, DevicesAreCounted) {
