@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs the tool, the daemons, manual pages, documents, completion and systemd units. Builds them
-# first, unless --built names a build.
+# Installs the tool, the daemons, the library of collectives, manual pages, documents, completion and
+# systemd units. Builds them first, unless --built names a build.
 #
 #   deploy/install.sh [--prefix DIR] [--built DIR] [--uninstall]
 #
-# --prefix DIR  installs to DIR/bin/cairn, DIR/lib/cairn, DIR/share (default /usr/local)
+# --prefix DIR  installs to DIR/bin/cairn, DIR/lib, DIR/include, DIR/share (default /usr/local)
 # --built DIR   installs the programs of this folder, laid out as bazel-bin; builds nothing
 # --uninstall   removes the files of an installation; state directories and logs stay
 #
@@ -28,7 +28,8 @@ done
 
 units=$prefix/lib/systemd/system
 if [ -n "$uninstall" ]; then
-  rm -rf "$prefix/lib/cairn" "$prefix/share/doc/cairn"
+  rm -rf "$prefix/lib/cairn" "$prefix/include/cairn" "$prefix/share/doc/cairn"
+  rm -f "$prefix/lib/libcairn_collectives.so" "$prefix/lib/pkgconfig/cairn-collectives.pc"
   rm -f "$prefix"/bin/cairn "$prefix"/share/man/man1/cairn.1 "$prefix"/share/man/man1/cairn-*.1 \
     "$prefix"/share/bash-completion/completions/cairn "$prefix"/share/zsh/site-functions/_cairn \
     "$prefix"/share/fish/vendor_completions.d/cairn.fish "$units"/cairn-*.service
@@ -44,7 +45,8 @@ while [ ! -e "$above" ]; do above=$(dirname "$above"); done
 if [ -z "$built" ]; then
   "$top/deploy/install_dependencies.sh"
   echo "Building (takes minutes the first time) ..."
-  (cd "$top" && bazel build -c opt //cli:cairn //cli:man //coordinator //ps_server //worker)
+  (cd "$top" && bazel build -c opt //cli:cairn //cli:man //collectives:libcairn_collectives.so \
+    //coordinator //ps_server //worker)
   built=$top/bazel-bin
 fi
 programs=(cli/cairn coordinator/coordinator ps_server/ps_server worker/worker)
@@ -56,6 +58,23 @@ mkdir -p "$prefix" 2>/dev/null && [ -w "$prefix" ] || fail "$barred"
 for program in "${programs[@]}"; do
   install -D -m 755 "$built/$program" "$prefix/lib/cairn/${program##*/}"
 done
+collectives=$built/collectives/libcairn_collectives.so
+if [ -e "$collectives" ]; then
+  install -D -m 644 -t "$prefix/lib" "$collectives"
+  install -D -m 644 -t "$prefix/include/cairn/collectives" "$top"/collectives/{group,tensor}.h
+  mkdir -p "$prefix/lib/pkgconfig"
+  cat >"$prefix/lib/pkgconfig/cairn-collectives.pc" <<END
+prefix=$prefix
+Name: cairn-collectives
+Description: All-reduce and its relatives for a group of processes
+Version: $("$built/cli/cairn" version | grep -o '[0-9][0-9.]*' | head -n 1)
+Requires: absl_span absl_status absl_statusor absl_time
+Cflags: -I\${prefix}/include/cairn
+Libs: -L\${prefix}/lib -lcairn_collectives
+END
+fi
+# The loader looks there by its cache.
+[ "$prefix" != /usr/local ] || ldconfig
 library=$built/nn/cuda/libcairn_cuda.so
 [ ! -e "$library" ] || install -D -m 644 "$library" "$prefix/lib/cairn/libcairn_cuda.so"
 mkdir -p "$prefix/bin" "$prefix/share/man" "$prefix/share/bash-completion/completions" \

@@ -27,6 +27,8 @@ packages=(
   libjpeg62-turbo-dev libpng-dev
   # computing on CPUs
   libdnnl-dev
+  # programs that use the installed library of collectives
+  pkg-config
   # tests and benchmarks
   libgtest-dev libgmock-dev libbenchmark-dev
   # fibers: the threads of the CUDA stand-in in tests/nn/cuda_on_host

@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/common/free_port.h"
 #include "tests/end_to_end/test_cluster.h"
 
 namespace cairn::testing {
@@ -69,6 +70,35 @@ TEST_F(Installing, TheInstalledToolTrainsAndNothingStaysWhenItIsTakenAway) {
   const CommandResult gone = Install({"--prefix", prefix_, "--uninstall"});
   EXPECT_EQ(gone.exit_code, 0) << gone.errors;
   EXPECT_THAT(InstalledFiles(), ::testing::IsEmpty());
+}
+
+// $1: the example's source, $2: the folder to build in, $3 and $4: ports.
+constexpr char kBuildAndRun[] = R"(
+set -e
+g++ -std=c++20 -Wall -Werror $1 -o $2/data_parallel $(pkg-config --cflags --libs cairn-collectives)
+export LD_LIBRARY_PATH=$(pkg-config --variable=prefix cairn-collectives)/lib
+cluster='{"worker": ["127.0.0.1:'$3'", "127.0.0.1:'$4'"]}'
+TF_CONFIG='{"cluster": '$cluster', "task": {"type": "worker", "index": 1}}' $2/data_parallel &
+TF_CONFIG='{"cluster": '$cluster', "task": {"type": "worker", "index": 0}}' $2/data_parallel
+wait $!
+)";
+
+TEST_F(Installing, AProgramOutsideOfTheProjectUsesTheLibraryOfCollectives) {
+  if (Run({"/bin/sh", "-c", "pkg-config --version && g++ --version"}).exit_code != 0) {
+    GTEST_SKIP() << "no pkg-config or g++";
+  }
+  ASSERT_EQ(Install({"--prefix", prefix_, "--built", ProgramPath(".")}).exit_code, 0);
+  setenv("PKG_CONFIG_PATH", (prefix_ + "/lib/pkgconfig").c_str(), 1);
+  const CommandResult run =
+      Run({"/bin/bash", "-c", kBuildAndRun, "bash",
+           ProgramPath("examples/collectives/data_parallel.cc"), folder_.path("."),
+           std::to_string(FreePort()), std::to_string(FreePort())});
+  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+  for (const char* rank : {"0", "1"}) {
+    EXPECT_THAT(run.output,
+                HasSubstr(std::string("rank ") + rank + " of 2: y = 2.000 a + -3.000 b + 0.500"))
+        << run.errors;
+  }
 }
 
 TEST_F(Installing, EveryUnitStartsAProgramThatWasInstalled) {
