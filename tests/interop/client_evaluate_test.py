@@ -13,6 +13,7 @@ import numpy as np
 from keras import layers, ops
 
 import client
+from cairn.callbacks import Plateau
 from client import examples, network
 
 cluster = None
@@ -193,6 +194,17 @@ class Callbacks(unittest.TestCase):
         self.compare(lambda _: keras.callbacks.ReduceLROnPlateau(
             "val_accuracy", patience=1, factor=0.5, min_delta=0.9, cooldown=2), state)
         self.compare(lambda _: keras.callbacks.ReduceLROnPlateau("val_loss", patience=9), state)
+
+    def test_the_plateau_reduces_the_rate_that_the_job_has(self):
+        """A job that rolls back from losses that are not finite halves its rate."""
+        model = network()
+        plateau = Plateau(keras.callbacks.ReduceLROnPlateau("loss", patience=1, min_delta=10.0, factor=0.5))
+        plateau.set_model(model)
+        plateau.on_train_begin()
+        plateau.rate = float(model.optimizer.learning_rate) / 8
+        for epoch in range(2):
+            plateau.on_epoch_end(epoch, {"loss": 1.0})
+        self.assertAlmostEqual(float(model.optimizer.learning_rate), plateau.rate / 2)
 
     def test_the_plateau_says_what_it_does(self):
         x, y = examples()

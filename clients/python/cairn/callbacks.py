@@ -216,7 +216,7 @@ class Plateau(Beside):
 
     def on_epoch_end(self, epoch, logs=None):
         if rate_of(self.model) != self.rate:
-            self.optimizer_of(model).learning_rate = self.rate
+            optimizer_of(self.model).learning_rate = self.rate
         self.callback.on_epoch_end(epoch, logs)
 
 
