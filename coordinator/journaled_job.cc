@@ -25,6 +25,7 @@ void JournaledJob::SetState(proto::JobState state, Outbox* outbox) {
 void JournaledJob::End(proto::JobState state, const std::string& error, EventTime now,
                        Outbox* outbox) {
   records_.record.set_error(error);
+  if (records_.record.state() == proto::UPLOADING) records_.record.set_lacks_weights(true);
   records_.record.set_ended_unix_seconds(now.unix_seconds);
   SetState(state, outbox);
   SaveRun(outbox);

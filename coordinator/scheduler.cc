@@ -548,6 +548,11 @@ absl::StatusOr<proto::JobStatus> Scheduler::ResumeJob(const std::string& referen
         absl::StrCat("job ", job->id(), " is ", storage::StateName(state),
                      ": only a job that has failed or was cancelled can be resumed"));
   }
+  if (job->record().lacks_weights()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("job ", job->id(), " (", job->record().job().name(),
+                     ") ended before its weights were uploaded: submit it again"));
+  }
   if (const absl::Status status = job->Reopen(now, outbox); !status.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat("job ", job->id(), " cannot be resumed: csv_logger: ", status.message()));

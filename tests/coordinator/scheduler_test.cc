@@ -338,6 +338,26 @@ TEST(SchedulerTest, AnAbandonedUploadEndsByItself) {
   EXPECT_EQ(simulation.Status("uploading").state(), proto::UPLOADING);
 }
 
+// It would wait for ever for values that nobody has.
+TEST(SchedulerTest, AJobWithoutItsWeightsIsNotResumed) {
+  Simulation simulation(SimulatedCluster(Named("first")));
+  simulation.Submit(Named("uploading"), /*uploads_weights=*/true);
+  const auto request = [&](auto method) {
+    absl::Status status;
+    simulation.Do([&](Scheduler* scheduler, EventTime now, Outbox* outbox) {
+      status = (scheduler->*method)("uploading", now, outbox).status();
+    });
+    return status;
+  };
+  ASSERT_TRUE(request(&Scheduler::CancelJob).ok());
+  simulation.KillCoordinator();
+  const absl::Status refused = request(&Scheduler::ResumeJob);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_EQ(refused.message(),
+            "job 2 (uploading) ended before its weights were uploaded: submit it again");
+  EXPECT_EQ(simulation.Status("uploading").state(), proto::CANCELLED);
+}
+
 // Of a job that ends before its weights have come.
 TEST(SchedulerTest, ThePsDeleteWhatWasUploaded) {
   Simulation simulation(SimulatedCluster(Named("first")));
