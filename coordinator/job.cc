@@ -16,10 +16,6 @@
 namespace cairn::coordinator {
 namespace {
 
-std::string CheckpointName(uint64_t checkpoint) {
-  return checkpoint == 0 ? "the initial values" : absl::StrCat("checkpoint ", checkpoint);
-}
-
 absl::Duration CsvPatience(const Membership& members) {
   return CsvLogger::PatienceFor(members.options().progress_timeout);
 }
@@ -27,9 +23,8 @@ absl::Duration CsvPatience(const Membership& members) {
 // The devices that compute the job; none: all. Names are those of one worker. A job that came from
 // such a cluster to another one is computed by whatever is there.
 std::vector<std::string> DevicesOf(const Membership& members, const proto::Job& job) {
-  const bool is_one_worker =
-      members.options().workers_hold_parameters && members.options().named_workers.size() == 1;
-  if (!is_one_worker) return {};
+  const MembershipOptions& options = members.options();
+  if (!options.workers_hold_parameters || options.named_workers.size() != 1) return {};
   return job::NamedDevices(job.strategy());
 }
 
@@ -745,12 +740,10 @@ std::string Job::WaitingFor() const {
   const bool elastic = members_.options().workers_hold_parameters;
   // Workers without their parameters can inspect the data.
   if (!missing.empty() && !(elastic && Inspecting())) {
-    return absl::StrCat("for ", missing,
-                        elastic
-                            ? absl::StrCat(", and without it after ",
-                                           absl::FormatDuration(members_.options().rejoin_timeout),
-                                           " if others can go on")
-                            : "");
+    if (!elastic) return absl::StrCat("for ", missing);
+    return absl::StrCat("for ", missing, ", and without it after ",
+                        absl::FormatDuration(members_.options().rejoin_timeout),
+                        " if others can go on");
   }
   const std::vector<TaskId> readers = inspection_.readers();
   if (Inspecting() && readers.empty()) {

@@ -30,10 +30,6 @@ std::string PsNames(const std::set<uint32_t>& list) {
                        [](std::string* out, uint32_t ps) { absl::StrAppend(out, "ps ", ps); });
 }
 
-std::string CheckpointName(uint64_t checkpoint) {
-  return checkpoint == 0 ? "the initial values" : absl::StrCat("checkpoint ", checkpoint);
-}
-
 const proto::Manifest* FindManifest(const std::vector<proto::Manifest>& manifests,
                                     uint64_t checkpoint) {
   for (const proto::Manifest& manifest : manifests) {
@@ -73,6 +69,10 @@ std::set<uint32_t> OthersThan(const proto::PartitionMap& partition) {
 }
 
 }  // namespace
+
+std::string CheckpointName(uint64_t checkpoint) {
+  return checkpoint == 0 ? "the initial values" : absl::StrCat("checkpoint ", checkpoint);
+}
 
 JobLoader::JobLoader(const Membership* members, JournaledJob* job)
     : members_(*members),

@@ -22,6 +22,9 @@
 
 namespace cairn::coordinator {
 
+// For messages: "checkpoint 7", or "the initial values".
+std::string CheckpointName(uint64_t checkpoint);
+
 // Loads a job into the memory of every ps, both at its first start and after a loss. It asks all ps
 // which snapshots they can read, chooses the newest complete checkpoint, moves whole blocks if the
 // number of ps has changed, and has the ps load it in a new generation. A replicated job continues
