@@ -120,7 +120,7 @@ TEST_F(LocalRun, AfterCtrlCTheSameCommandGoesOn) {
   ASSERT_EQ(second.exit_code, 0) << second.output << second.errors;
   EXPECT_EQ(CountIsNot(job.batches, folder_.path("export"), job.rows), "");
   EXPECT_EQ(Read({"status", "count", "--json"}).lines().back()["rollbacks"], 0)
-      << second.output << second.errors << Read({"history", "count", "--events"}).output;
+      << second.output << second.errors << Read({"status", "count", "--json"}).output;
 }
 
 TEST_F(LocalRun, AJobThatWasRefusedBeforeItBeganMayBeMended) {
